@@ -1,0 +1,26 @@
+"""What an eviction strategy is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Protocol, runtime_checkable
+
+__all__ = ["EvictionStrategy"]
+
+
+@runtime_checkable
+class EvictionStrategy(Protocol):
+    """Decides which sessions to forget. Lazy: it acts only when a session is used; it owns no thread.
+
+    A strategy proposes and is told; it never removes anything itself. What it proposed stays proposed, on every later
+    `touch`, until `forget` confirms it (a session in the middle of a turn is kept until the turn ends).
+    Implementations are safe to call from several threads.
+    """
+
+    def touch(self, session_id: Hashable) -> Sequence[Hashable]:
+        """Record a use of `session_id`, now, and return the sessions to forget, oldest first."""
+        ...
+
+    def forget(self, session_id: Hashable) -> None:
+        """Take note that `session_id` is gone, whoever removed it. An unknown id is ignored."""
+        ...

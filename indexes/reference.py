@@ -1,0 +1,63 @@
+"""`ToolReference`: what an index knows of a tool."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["ToolReference"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ToolReference:
+    """What is searchable of one tool. Two references with equal content are equal and hash alike.
+
+    Args:
+        name: the name a search returns and the model calls.
+        description: what the tool does, as the model will read it.
+        parameters: the JSON Schema of its arguments (an object schema), or None.
+        source: where the tool comes from, e.g. the name of an MCP server; a search category.
+        tags: further categories.
+        search_text: more words to find it by (aliases, synonyms); indexed, never sent to a model.
+
+    Do not change `parameters` after handing it over: the content hash is computed once.
+
+    Example:
+        >>> ToolReference(name="weather", tags=("outdoors",)) == ToolReference(name="weather", tags=("outdoors",))
+        True
+    """
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] | None = None
+    source: str | None = None
+    tags: tuple[str, ...] = ()
+    search_text: str = ""
+    _digest: bytes = field(default=b"", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tags", tuple(self.tags))
+
+    @property
+    def digest(self) -> bytes:
+        """16 bytes of blake2b over the canonical JSON of all fields; computed once, safe as a shared key."""
+        if not self._digest:
+            content = [self.name, self.description, self.parameters, self.source, self.tags, self.search_text]
+            text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            object.__setattr__(self, "_digest", digest)
+        return self._digest
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The source, if any, then the tags: what a search can be narrowed to."""
+        return (self.source, *self.tags) if self.source else self.tags
+
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, ToolReference) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
