@@ -45,8 +45,8 @@ class ChatRequest:
 
     messages: Sequence[Message]
     tools: Sequence[Tool] = ()
-    options: Mapping[str, Any] = field(default=_EMPTY)
-    context: Mapping[str, Any] = field(default=_EMPTY)
+    options: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    context: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     session_id: str | None = None
     tenant: str | None = None
     response_type: Any = None

@@ -1,0 +1,286 @@
+"""`ScriptedChatModel`: a chat model for tests that answers from a script and records what it was asked."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeGuard, Union
+
+from ..chat import ChatChunk, ChatRequest, ChatResponse
+from ..errors import AsyncCallableError, ConfigurationError, ToolSearchError
+from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
+
+__all__ = ["ScriptExhaustedError", "ScriptedAnswer", "ScriptedChatModel", "ScriptedStream", "estimate_usage"]
+
+CallLike: TypeAlias = ToolCall | tuple[str, Mapping[str, Any]]
+Piece: TypeAlias = ChatChunk | ChatResponse | BaseException
+
+# What a step of a script may be; `Union` because the alias names itself.
+ScriptedAnswer: TypeAlias = Union[
+    str,
+    AssistantMessage,
+    ChatResponse,
+    CallLike,
+    Sequence[CallLike],
+    Sequence[Piece],
+    "ScriptedStream",
+    BaseException,
+    Callable[[ChatRequest], "ScriptedAnswer | Awaitable[ScriptedAnswer]"],
+]
+
+
+class ScriptExhaustedError(ToolSearchError, AssertionError):
+    """The model was asked more often than its script has answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedStream:
+    """An answer whose stream goes wrong, or comes in given pieces.
+
+    Args:
+        answer: what is answered; `call` and `acall` give it whole.
+        error: raised in the stream after `after` chunks (by default, after the last one), and by `call`.
+        after: how many chunks come before the stream breaks off.
+        complete: False leaves out the aggregate, as a provider's broken connection would.
+
+    Example:
+        >>> model = ScriptedChatModel([ScriptedStream("Hello", after=1, complete=False)])
+        >>> [chunk.text for chunk in model.stream(ChatRequest(messages=()))]
+        ['He']
+    """
+
+    answer: ScriptedAnswer
+    error: BaseException | None = None
+    after: int | None = None
+    complete: bool = True
+
+
+class ScriptedChatModel:
+    """A `ChatModel` that gives the answers of a script, one a request, in all four ways of asking.
+
+    A step of the script is a text; an `AssistantMessage`; a `ChatResponse`, given as it is; a tool call or a
+    list of them, each a `ToolCall` or a pair ``(name, arguments)`` (ids are made: ``call_1``, ``call_2``, ...);
+    an exception, which is raised; a list of `ChatChunk`s, to control a stream (a `ChatResponse` at its end is
+    the aggregate, an exception in it is raised there); a `ScriptedStream`; or a callable that gets the request
+    and returns any of these (an async one works in `acall` and `astream`).
+
+    Streams give text in up to three chunks, each tool call in a chunk, and the aggregate last. Safe for use by
+    several threads at once: each request takes one step.
+
+    Args:
+        script: the steps; or one callable, which answers every request for ever.
+        usage: the usage of each response: fixed, or computed; by default `estimate_usage`. A `ChatResponse`
+            in the script keeps its own.
+
+    Attributes:
+        requests: every request, in order of arrival.
+        open_streams: streams begun and neither read to their end nor closed.
+
+    Example:
+        >>> from toolsearch.messages import UserMessage
+        >>> model = ScriptedChatModel([[("weather", {"city": "Gouda"})], "It rains."])
+        >>> request = ChatRequest(messages=[UserMessage("Weather in Gouda?")])
+        >>> model.call(request).tool_calls
+        (ToolCall(id='call_1', name='weather', arguments='{"city": "Gouda"}'),)
+        >>> [chunk.text for chunk in model.stream(request)]
+        ['It ', 'rai', 'ns.', 'It rains.']
+    """
+
+    def __init__(
+        self,
+        script: Iterable[ScriptedAnswer] | Callable[[ChatRequest], Any] = (),
+        *,
+        usage: Usage | Callable[[ChatRequest, AssistantMessage], Usage] | None = None,
+    ) -> None:
+        if isinstance(script, str | AssistantMessage | ChatResponse | ScriptedStream | BaseException):
+            script = [script]
+        self._endless = script if callable(script) else None
+        self._steps: tuple[ScriptedAnswer, ...] = () if callable(script) else tuple(script)
+        self._usage = usage if usage is not None else estimate_usage
+        self._lock = threading.Lock()
+        self._calls_made = 0
+        self.requests: list[ChatRequest] = []
+        self.open_streams = 0
+
+    @property
+    def remaining(self) -> int:
+        """How many steps of the script were not used yet."""
+        return max(0, len(self._steps) - len(self.requests))
+
+    def call(self, request: ChatRequest) -> ChatResponse:
+        """Return the next answer of the script."""
+        return self._whole(request, _resolve(self._next(request), request))
+
+    async def acall(self, request: ChatRequest) -> ChatResponse:
+        """Return the next answer of the script."""
+        return self._whole(request, await _aresolve(self._next(request), request))
+
+    def stream(self, request: ChatRequest) -> Iterator[ChatChunk | ChatResponse]:
+        """Yield the next answer in chunks, then whole."""
+        with _Counted(self):
+            for piece in self._pieces(request, _resolve(self._next(request), request)):
+                if isinstance(piece, BaseException):
+                    raise piece
+                yield piece
+
+    async def astream(self, request: ChatRequest) -> AsyncIterator[ChatChunk | ChatResponse]:
+        """Yield the next answer in chunks, then whole."""
+        with _Counted(self):
+            for piece in self._pieces(request, await _aresolve(self._next(request), request)):
+                if isinstance(piece, BaseException):
+                    raise piece
+                yield piece
+
+    def _next(self, request: ChatRequest) -> ScriptedAnswer:
+        with self._lock:
+            self.requests.append(request)
+            number = len(self.requests)
+        if self._endless is not None:
+            return self._endless
+        if number > len(self._steps):
+            raise ScriptExhaustedError(
+                f"request {number} came, but the script has {len(self._steps)} answers; "
+                f"the last message of the request is {request.messages[-1:]!r}"
+            )
+        return self._steps[number - 1]
+
+    def _whole(self, request: ChatRequest, answer: ScriptedAnswer) -> ChatResponse:
+        """The answer as one response; its error, if it has one, is raised."""
+        if isinstance(answer, ScriptedStream):
+            if answer.error is not None:
+                raise answer.error
+            return self._whole(request, _resolve(answer.answer, request))
+        if isinstance(answer, BaseException):
+            raise answer
+        if isinstance(answer, ChatResponse):
+            return answer
+        pieces = _as_pieces(answer)
+        if pieces is None:
+            return self._response(request, self._message(answer))
+        for piece in pieces:
+            if isinstance(piece, BaseException):
+                raise piece
+        if pieces and isinstance(pieces[-1], ChatResponse):
+            return pieces[-1]
+        chunks = [piece for piece in pieces if isinstance(piece, ChatChunk)]
+        text = "".join(chunk.text for chunk in chunks)
+        return self._response(request, AssistantMessage(text, tuple(c for chunk in chunks for c in chunk.tool_calls)))
+
+    def _pieces(self, request: ChatRequest, answer: ScriptedAnswer) -> list[Piece]:
+        """The answer as a stream gives it; an exception among the pieces is to be raised at its place."""
+        if isinstance(answer, BaseException):
+            return [answer]
+        if isinstance(answer, ScriptedStream):
+            *chunks, last = self._pieces(request, _resolve(answer.answer, request))
+            if answer.after is not None:
+                chunks = chunks[: answer.after]
+            if answer.error is not None:
+                return [*chunks, answer.error]
+            return [*chunks, last] if answer.complete else chunks
+        pieces = None if isinstance(answer, ChatResponse) else _as_pieces(answer)
+        if pieces is None:
+            response = self._whole(request, answer)
+            return [*_chunks(response.message), response]
+        if any(not isinstance(piece, ChatChunk) for piece in pieces):
+            return pieces
+        return [*pieces, self._whole(request, answer)]
+
+    def _message(self, answer: ScriptedAnswer) -> AssistantMessage:
+        if isinstance(answer, AssistantMessage):
+            return answer
+        if isinstance(answer, str):
+            return AssistantMessage(answer)
+        calls = [answer] if isinstance(answer, ToolCall) or _is_pair(answer) else answer
+        if not isinstance(calls, Sequence) or not calls:
+            raise ConfigurationError(f"a script cannot have the step {answer!r}; see ScriptedChatModel for what it can")
+        return AssistantMessage("", tuple(self._tool_call(call) for call in calls))
+
+    def _tool_call(self, call: object) -> ToolCall:
+        if isinstance(call, ToolCall):
+            return call
+        if not _is_pair(call):
+            raise ConfigurationError(f"not a tool call in a script: {call!r}; write ToolCall(...) or (name, arguments)")
+        name, arguments = call
+        with self._lock:
+            self._calls_made += 1
+            return ToolCall.of(f"call_{self._calls_made}", name, arguments)
+
+    def _response(self, request: ChatRequest, message: AssistantMessage) -> ChatResponse:
+        usage = self._usage(request, message) if callable(self._usage) else self._usage
+        reason = "tool_calls" if message.tool_calls else "stop"
+        return ChatResponse(messages=(message,), usage=usage, finish_reason=reason)
+
+
+class _Counted:
+    """Counts a stream of `model` as open for the time of a ``with`` block."""
+
+    def __init__(self, model: ScriptedChatModel) -> None:
+        self._model = model
+
+    def __enter__(self) -> None:
+        self._add(1)
+
+    def __exit__(self, *_: object) -> None:
+        self._add(-1)
+
+    def _add(self, number: int) -> None:
+        with self._model._lock:
+            self._model.open_streams += number
+
+
+def estimate_usage(request: ChatRequest, message: AssistantMessage) -> Usage:
+    """A deterministic usage: a token for every four characters of messages and tool definitions, rounded up."""
+    definitions = (
+        json.dumps([tool.name, tool.description, tool.parameters], ensure_ascii=False, default=str)
+        for tool in request.tools
+    )
+    sent = sum(len(_content(m)) for m in request.messages) + sum(len(definition) for definition in definitions)
+    return Usage(-(-sent // 4), -(-len(_content(message)) // 4))
+
+
+def _content(message: Message) -> str:
+    if isinstance(message, ToolMessage):
+        return message.content
+    calls = message.tool_calls if isinstance(message, AssistantMessage) else ()
+    return message.text + "".join(call.name + call.arguments for call in calls)
+
+
+def _resolve(answer: ScriptedAnswer, request: ChatRequest) -> ScriptedAnswer:
+    """Call a callable step until it is an answer."""
+    while callable(answer):
+        result = answer(request)
+        if inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            raise AsyncCallableError("an async step of a script works in acall and astream only")
+        answer = result
+    return answer
+
+
+async def _aresolve(answer: ScriptedAnswer, request: ChatRequest) -> ScriptedAnswer:
+    while callable(answer):
+        result = answer(request)
+        answer = await result if inspect.isawaitable(result) else result
+    return answer
+
+
+def _is_pair(value: object) -> TypeGuard[tuple[str, Mapping[str, Any]]]:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], Mapping)
+
+
+def _as_pieces(answer: ScriptedAnswer) -> list[Piece] | None:
+    """The answer as a list of stream pieces, where it is one."""
+    if not isinstance(answer, list | tuple) or not answer:
+        return None
+    pieces = [piece for piece in answer if isinstance(piece, ChatChunk | ChatResponse | BaseException)]
+    return pieces if len(pieces) == len(answer) else None
+
+
+def _chunks(message: AssistantMessage) -> list[ChatChunk]:
+    """Up to three chunks of text, then each tool call."""
+    size = max(1, -(-len(message.text) // 3))
+    texts = [ChatChunk(message.text[start : start + size]) for start in range(0, len(message.text), size)]
+    return [*texts, *(ChatChunk(tool_calls=(call,)) for call in message.tool_calls)]
