@@ -1,0 +1,58 @@
+"""Names as people write them: one key for every casing and separator, and the identifiers a text holds."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["identifier_key", "identifiers_in", "readable"]
+
+_EDGES = " \t\r\n\"'`´‘’“”«»()[]{}<>,;:!?。！？；，、…*=|"
+_QUOTED = re.compile(r"`([^`\s][^`\n]{0,200})`")
+# A separator inside the word, or a capital after a small letter or digit: prose has neither.
+_SHAPE = re.compile(r"[^\W_][_\-./:]+[^\W_]|[^\W\d_A-Z][A-Z]|\d[A-Z]")
+_LONGEST = 200
+
+
+def readable(text: str) -> str:
+    """Return `text` without what no engine can encode: lone surrogates become U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8") if _has_surrogates(text) else text
+
+
+def identifier_key(text: str) -> str:
+    """Return what is left of a name when casing and separators are ignored: ``getWeather``, ``get-weather`` -> ``getweather``.
+
+    A name without any letter or digit is its own key.
+    """
+    if text.isascii():
+        return _plain_key(text) or text.strip()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", readable(text)).casefold())
+    return "".join(c for c in folded if c.isalnum() or unicodedata.category(c)[0] == "M") or folded.strip()
+
+
+def identifiers_in(text: str) -> list[str]:
+    """Return the words of `text` that look like a name in code, as written, each once.
+
+    That is what has a separator inside, a capital after a small letter, or stands between backquotes.
+    """
+    found = dict.fromkeys(_QUOTED.findall(text))
+    for word in text.split():
+        bare = word.strip(_EDGES).rstrip(".")
+        if len(bare) <= _LONGEST and _SHAPE.search(bare):
+            found[bare] = None
+    return list(found)
+
+
+def _plain_key(text: str) -> str:
+    lowered = text.lower()
+    return lowered if lowered.isalnum() else "".join(filter(str.isalnum, lowered))
+
+
+def _has_surrogates(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
