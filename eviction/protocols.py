@@ -13,8 +13,10 @@ class EvictionStrategy(Protocol):
     """Decides which sessions to forget. Lazy: it acts only when a session is used; it owns no thread.
 
     A strategy proposes and is told; it never removes anything itself. What it proposed stays proposed, on every later
-    `touch`, until `forget` confirms it (a session in the middle of a turn is kept until the turn ends).
-    Implementations are safe to call from several threads.
+    `touch`, until `forget` confirms it (a session in the middle of a turn is kept until the turn ends) or the session
+    is used again. The session being touched is not proposed by its own touch; `AlwaysEvict` alone differs, on purpose.
+    One strategy serves one table of sessions. Implementations are safe to call from several threads, quick, and do not
+    call back into that table.
     """
 
     def touch(self, session_id: Hashable) -> Sequence[Hashable]:
