@@ -10,7 +10,7 @@ import heapq
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import DuplicateToolError
 from .identifiers import identifier_key, identifiers_in
@@ -18,7 +18,11 @@ from .protocols import ToolSearcher
 from .reference import ToolReference
 from .response import Match, ReasonCode, SearchMetadata, ToolHit, ToolSearchResponse
 
-__all__ = ["CANDIDATES", "Catalog", "Category", "Note", "ScoredSearcher", "Scores", "respond"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["CANDIDATES", "Catalog", "Category", "Dense", "Note", "ScoredSearcher", "Scores", "respond"]
 
 CANDIDATES = 200
 """How many tools an index scores at least, where it has a choice: enough to fuse and to fill any usual answer."""
@@ -52,6 +56,14 @@ def _no_doubt(_positions: Sequence[int]) -> str:
     return ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Dense:
+    """What every tool of the catalog scored, matched or not: a fusion measures by it how far the best stand out."""
+
+    values: NDArray[np.float32]
+    matched: NDArray[np.bool_]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
     """What one query found.
@@ -61,7 +73,9 @@ class Scores:
         total: how many tools (of the category asked for) matched, where `values` holds only the best; None if it holds all.
         explain: the terms matched by the tool at a position, best first; asked for returned hits only.
         doubt: a sentence if the tools at these positions, taken together, leave most of the query unmatched, else "".
-        note: why `values` is empty, where there is more to say than "no match".
+        note: why `values` is empty, where there is more to say than "no match"; or what else is to be said of hits.
+        dense: the scores of all tools, where the index has them.
+        weight: how much these scores count in a fusion.
     """
 
     values: Mapping[int, float] = field(default_factory=dict[int, float])
@@ -69,6 +83,8 @@ class Scores:
     explain: Callable[[int], tuple[Match, ...]] = _no_matches
     doubt: Callable[[Sequence[int]], str] = _no_doubt
     note: Note | None = None
+    dense: Dense | None = None
+    weight: float = 1.0
 
 
 class ScoredSearcher(ToolSearcher, Protocol):
@@ -97,9 +113,14 @@ class Catalog:
         DuplicateToolError: two tools have one name.
     """
 
-    __slots__ = ("_by_key", "_categories", "_labels", "tools")
+    __slots__ = ("_by_key", "_categories", "keys", "labels", "tools")
 
     tools: tuple[ToolReference, ...]
+    """In order of name; a position counts in it."""
+    labels: tuple[str, ...]
+    """Every source and tag as written, in order."""
+    keys: tuple[tuple[str, ...], ...]
+    """Of each tool, the `Category.key` of its source and tags."""
 
     def __init__(self, tools: Sequence[ToolReference]) -> None:
         self.tools = tuple(sorted(tools, key=lambda tool: tool.name))
@@ -109,14 +130,15 @@ class Catalog:
         self._by_key: dict[str, list[int]] = {}
         members: dict[str, set[int]] = {}
         labels: dict[str, str] = {}
-        for position, tool in enumerate(self.tools):
+        self.keys = tuple(tuple(dict.fromkeys(map(identifier_key, tool.categories))) for tool in self.tools)
+        for position, (tool, keys) in enumerate(zip(self.tools, self.keys, strict=True)):
             self._by_key.setdefault(identifier_key(tool.name), []).append(position)
-            for label in tool.categories:
-                key = identifier_key(label)
+            for key in keys:
                 members.setdefault(key, set()).add(position)
-                labels.setdefault(key, label)
+            for label in tool.categories:
+                labels.setdefault(identifier_key(label), label)
         self._categories = {key: Category(key, frozenset(positions)) for key, positions in members.items()}
-        self._labels = tuple(sorted(labels.values()))
+        self.labels = tuple(sorted(labels.values()))
 
     def __len__(self) -> int:
         return len(self.tools)
@@ -124,11 +146,6 @@ class Catalog:
     def category(self, label: str) -> Category | None:
         """Return the source or tag `label`, ignoring casing and separators, or None if no tool has it."""
         return self._categories.get(identifier_key(label))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Every source and tag, in order."""
-        return self._labels
 
     def named_in(self, query: str) -> dict[int, float]:
         """Return the tools the query names: all of it, or a word shaped like an identifier.

@@ -1,0 +1,194 @@
+"""From text to terms: one analysis for what is indexed and for what is asked.
+
+A text is cut into words, and each word into terms: camelCase is split, case and accents are folded, scripts
+written without spaces give their characters and pairs of them, English is stemmed. Words repeat, so the
+terms of a word are remembered and the analysis of a text is mostly looking up.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from .identifiers import readable
+
+if TYPE_CHECKING:
+    from tantivy import TextAnalyzer
+
+__all__ = ["LONGEST_TERM", "joined", "stem", "terms", "word_terms", "words"]
+
+LONGEST_TERM = 40
+"""Longer terms are data (a pasted image, a key), not words."""
+
+_REMEMBERED = 65_536
+_ASCII_WORDS = re.compile(r"([A-Za-z0-9]+)(?:'[sS]\b)?")
+_POSSESSIVE = re.compile(r"(?<=\w)['’][sS]\b")
+# getHTTPServer -> get, HTTP, Server; S3Bucket -> S3, Bucket; userIDs -> user, IDs.
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+# Scripts written without spaces: Thai, Lao, Burmese, Khmer; Han, kana, and Hangul (spaced, but its particles cling).
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_FIRST_IDEOGRAPH = "\u3005"
+_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_RUNS = re.compile(f"([{_UNSPACED}]+)|([^{_UNSPACED}]+)")
+# Vowel signs of Arabic and Hebrew, and the stretching stroke: most writers leave them out.
+_UNWRITTEN = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+_WITHOUT_ACCENT = str.maketrans(
+    {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
+)
+
+
+class _Separators(dict[int, str]):
+    """A table for `str.translate` that blanks everything but letters, digits and marks; fills itself as asked."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        kind = unicodedata.category(char)
+        if kind[0] in "LMN":
+            kept = char
+        else:
+            # Invisible joiners and soft hyphens stand inside words; the zero-width space stands between them.
+            kept = "" if kind == "Cf" and code != 0x200B else " "
+        if len(self) < _REMEMBERED:
+            self[code] = kept
+        return kept
+
+
+_separators = _Separators()
+_word_terms: dict[str, tuple[str, ...]] = {}
+_stemming = threading.Lock()
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms of `text` in order, repeated ones too.
+
+    Example:
+        >>> terms("Users' openPullRequests: naïve")
+        ['user', 'open', 'pull', 'request', 'naiv']
+    """
+    known = _word_terms
+    found: list[str] = []
+    for word in words(text):
+        found += known.get(word) or word_terms(word)
+    return found
+
+
+def words(text: str) -> list[str]:
+    """Return the runs of letters, digits and marks in `text`, case kept and a possessive s cut off."""
+    if text.isascii():
+        return _ASCII_WORDS.findall(text)
+    normal = unicodedata.normalize("NFKC", readable(text))
+    return _POSSESSIVE.sub("", normal).translate(_separators).split()
+
+
+def word_terms(word: str) -> tuple[str, ...]:
+    """Return the terms of one of `words`; empty for what is longer than `LONGEST_TERM`."""
+    found = _word_terms.get(word)
+    if found is None:
+        found = tuple(_analysed(word))
+        if len(_word_terms) >= _REMEMBERED:
+            _word_terms.clear()
+        if len(word) <= 2 * LONGEST_TERM:
+            _word_terms[word] = found
+    return found
+
+
+def joined(text: str) -> str | None:
+    """Return the one term a name made of several words gives as a whole (``create_issue`` -> ``createissu``), if any."""
+    pieces = [fold(piece) for word in words(text) for piece in _pieces(word)]
+    whole = "".join(pieces)
+    return stem(whole) if len(pieces) > 1 and len(whole) <= LONGEST_TERM else None
+
+
+def fold(word: str) -> str:
+    """Return `word` without case, accents of Latin and Greek letters, and unwritten vowels."""
+    if word.isascii():
+        return word.lower()
+    folded = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", word.casefold()))
+    kept: list[str] = []
+    european = False
+    for char in _UNWRITTEN.sub("", folded):
+        if not unicodedata.combining(char):
+            european = unicodedata.name(char, "").startswith(("LATIN", "GREEK"))
+        elif european:
+            continue
+        kept.append(char)
+    return unicodedata.normalize("NFC", "".join(kept)).translate(_WITHOUT_ACCENT)
+
+
+def stem(word: str) -> str:
+    """Return the English stem of an ASCII word in small letters; anything else as it is."""
+    if len(word) < 3 or not (word.isascii() and word.isalpha()):
+        return word
+    with _stemming:
+        return _english().analyze(word)[0]
+
+
+def _analysed(word: str) -> Iterator[str]:
+    pieces = _pieces(word)
+    if len(pieces) > 1 and len(word) <= LONGEST_TERM and not _ANY_UNSPACED.search(word):
+        yield stem(fold(word))  # GitHub is also github
+    for piece in pieces:
+        folded = fold(piece)
+        if folded.isascii():
+            yield from _spaced(folded)
+            continue
+        for unspaced, spaced in _RUNS.findall(folded):
+            yield from _pairs(unspaced) if unspaced else _spaced(spaced)
+
+
+def _pieces(word: str) -> list[str]:
+    """Split camelCase; a capital after a digit starts a piece only where a small letter follows."""
+    if word.islower() or not word.isascii():
+        return [word] if word.islower() else _unicode_camel(word)
+    return _CAMEL.split(word)
+
+
+def _unicode_camel(word: str) -> list[str]:
+    pieces: list[str] = []
+    start = 0
+    for at in range(1, len(word)):
+        before, here = word[at - 1], word[at]
+        if here.isupper() and (before.islower() or (at + 1 < len(word) and word[at + 1].islower() and before.isalnum())):
+            pieces.append(word[start:at])
+            start = at
+    pieces.append(word[start:])
+    return pieces
+
+
+def _spaced(run: str) -> Iterator[str]:
+    if len(run) > LONGEST_TERM:
+        return
+    yield stem(run)
+    if not run.isalpha():
+        for letters in _LETTERS.findall(run):
+            if letters != run:
+                yield stem(letters)
+
+
+def _pairs(run: str) -> Iterator[str]:
+    """Give neighbouring pairs of characters, each with the marks on it; the characters too where they have meaning."""
+    characters: list[str] = []
+    for char in run:
+        if characters and unicodedata.category(char)[0] == "M":
+            characters[-1] += char
+        else:
+            characters.append(char)
+    if len(characters) == 1 or run >= _FIRST_IDEOGRAPH:
+        yield from characters
+    for first, second in zip(characters, characters[1:], strict=False):
+        yield first + second
+
+
+@cache
+def _english() -> TextAnalyzer:
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer("english")).build()

@@ -1,0 +1,171 @@
+"""What a tool is searched by: the terms of each of its parts, remembered by content."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .analysis import joined, terms
+from .identifiers import readable
+from .reference import ToolReference
+
+__all__ = ["TermsCache", "ToolTerms", "parameter_texts", "tool_terms"]
+
+_DEEPEST = 5
+_MOST_NODES = 2_000
+_LONGEST_TEXT = 50_000
+_NESTED = ("items", "additionalProperties", "not", "contains")
+_ALTERNATIVES = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NAMED = ("properties", "$defs", "definitions", "patternProperties")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTerms:
+    """The terms of one tool, part by part, in order and with repetitions.
+
+    `whole` is the name as one term, if it has several words.
+    """
+
+    name: tuple[str, ...]
+    whole: str | None
+    description: tuple[str, ...]
+    search_text: tuple[str, ...]
+    tags: tuple[str, ...]
+    parameters: tuple[str, ...]
+    source: tuple[str, ...]
+
+    @property
+    def name_field(self) -> tuple[str, ...]:
+        """The name in words and as a whole."""
+        return self.name if self.whole is None else (*self.name, self.whole)
+
+    @property
+    def text_field(self) -> tuple[str, ...]:
+        """What is said of the tool: description and search text."""
+        return self.description + self.search_text
+
+    @property
+    def detail_field(self) -> tuple[str, ...]:
+        """What surrounds it: parameters, tags and source."""
+        return self.parameters + self.tags + self.source
+
+    @property
+    def distinct(self) -> frozenset[str]:
+        """Every term, once."""
+        return frozenset((*self.name_field, *self.text_field, *self.detail_field))
+
+    def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Every part under the name an explanation gives it."""
+        return (
+            ("name", self.name_field),
+            ("description", self.description),
+            ("search_text", self.search_text),
+            ("tags", self.tags),
+            ("parameters", self.parameters),
+            ("source", self.source),
+        )
+
+
+class TermsCache:
+    """Remembers the terms of the tools analysed last; safe from many threads, shared by all indexes that hold it.
+
+    Args:
+        size: how many tools at most; about 3 KB each.
+    """
+
+    def __init__(self, size: int = 16_384) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._known: OrderedDict[bytes, ToolTerms] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, tools: Sequence[ToolReference]) -> list[ToolTerms]:
+        """Return the terms of each tool, analysing those not met before (outside the lock)."""
+        digests = [tool.digest for tool in tools]
+        with self._lock:
+            found = [self._known.get(digest) for digest in digests]
+            for digest, known in zip(digests, found, strict=True):
+                if known is not None:
+                    self._known.move_to_end(digest)
+        complete = [known or tool_terms(tool) for known, tool in zip(found, tools, strict=True)]
+        fresh = [(d, new) for d, new, old in zip(digests, complete, found, strict=True) if old is None]
+        with self._lock:
+            self._known.update(fresh[-self._size :])
+            while len(self._known) > self._size:
+                self._known.popitem(last=False)
+        return complete
+
+
+def tool_terms(tool: ToolReference) -> ToolTerms:
+    """Analyse one tool."""
+    name = tuple(dict.fromkeys(terms(tool.name)))
+    whole = joined(tool.name)
+    return ToolTerms(
+        name=name,
+        whole=None if whole in name else whole,
+        description=tuple(terms(tool.description[:_LONGEST_TEXT])),
+        search_text=tuple(terms(tool.search_text[:_LONGEST_TEXT])),
+        tags=tuple(terms(" ".join(tool.tags))),
+        parameters=tuple(terms(" ".join(parameter_texts(tool.parameters))[:_LONGEST_TEXT])),
+        source=tuple(terms(tool.source or "")),
+    )
+
+
+def parameter_texts(schema: Mapping[str, Any] | None) -> list[str]:
+    """Return the names, descriptions and allowed values a JSON Schema gives its parameters, nested ones too.
+
+    Looks five levels deep and at a bounded number of nodes, so that no schema, however made, is dear.
+    """
+    if not isinstance(schema, Mapping):
+        return []
+    found: list[str] = []
+    budget = _MOST_NODES
+    level: list[Mapping[str, Any]] = [schema]
+    for depth in range(_DEEPEST + 1):
+        below: list[Mapping[str, Any]] = []
+        for node in level:
+            budget -= 1
+            if budget < 0:
+                return found
+            if depth:
+                found.extend(_own_texts(node))
+            for key, child in _children(node):
+                if key:
+                    found.append(key)
+                below.append(child)
+        level = below
+    return found
+
+
+def _own_texts(node: Mapping[str, Any]) -> Iterator[str]:
+    description = node.get("description")
+    if isinstance(description, str):
+        yield readable(description)
+    values = node.get("enum")
+    if isinstance(values, (list, tuple)):
+        yield from (readable(value) for value in values[:_MOST_NODES] if isinstance(value, str))
+    if isinstance(node.get("const"), str):
+        yield readable(node["const"])
+
+
+def _children(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Give the schemas inside a schema, each with the parameter's name, or "" where it has none."""
+    for keyword in _NAMED:
+        named = node.get(keyword)
+        if isinstance(named, Mapping):
+            for key, child in named.items():
+                is_parameter = keyword == "properties" and isinstance(key, str)
+                yield (readable(key) if is_parameter else ""), child if isinstance(child, Mapping) else {}
+    for keyword in _NESTED:
+        child = node.get(keyword)
+        if isinstance(child, Mapping):
+            yield "", child
+    for keyword in _ALTERNATIVES:
+        children = node.get(keyword)
+        if isinstance(children, (list, tuple)):
+            yield from (("", child) for child in children if isinstance(child, Mapping))

@@ -1,0 +1,81 @@
+"""Tantivy in memory, asked only in terms: three fields, scores per tool, no query parser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import tantivy
+
+from .documents import ToolTerms
+from .scoring import Category
+from .vocabulary import Vocabulary
+
+__all__ = ["TermEngine"]
+
+_LEAST_HEAP = 15_000_000
+_HEAP_PER_TOOL = 4_000  # enough to hold the set in one segment, whose order is the order of the tools
+_FIELDS = (("name", 1.6), ("text", 1.0), ("detail", 0.5))
+_TIE = 0.2
+
+
+class TermEngine:
+    """Holds the terms of a set of tools, and scores them by BM25 for weighted terms.
+
+    A term counts by the IDF it has over whole tools, whichever field it is found in; of the fields it is found in
+    the best counts, and a fifth of the others.
+    """
+
+    __slots__ = ("_schema", "_searcher", "_vocabulary")
+
+    def __init__(
+        self, documents: Sequence[ToolTerms], categories: Sequence[Sequence[str]], vocabulary: Vocabulary
+    ) -> None:
+        self._vocabulary = vocabulary
+        builder = tantivy.SchemaBuilder().add_integer_field("position", fast=True)
+        for field, _ in _FIELDS:
+            builder = builder.add_text_field(field, tokenizer_name="whitespace", index_option="freq")
+        self._schema = builder.add_text_field("category", tokenizer_name="raw", index_option="basic").build()
+        index = tantivy.Index(self._schema)
+        # One thread: more make several segments, and the order of equal tools a matter of luck.
+        writer = index.writer(max(_LEAST_HEAP, _HEAP_PER_TOOL * len(documents)), num_threads=1)
+        try:
+            for position, (terms, keys) in enumerate(zip(documents, categories, strict=True)):
+                content = {
+                    "position": position,
+                    "name": " ".join(terms.name_field),
+                    "text": " ".join(terms.text_field),
+                    "detail": " ".join(terms.detail_field),
+                    "category": list(keys),
+                }
+                writer.add_document(tantivy.Document.from_dict(content, self._schema))
+            writer.commit()
+        finally:
+            writer.wait_merging_threads()  # ends its threads, which would live as long as the writer
+        index.reload()
+        self._searcher = index.searcher()
+
+    def query(self, term: str, weight: float) -> tantivy.Query:
+        """Return the query for one term of the vocabulary, worth `weight` times its IDF."""
+        idf = self._vocabulary.idf[term] * weight
+        fields: list[tantivy.Query] = []
+        for (field, field_weight), own_idf in zip(_FIELDS, self._vocabulary.field_idf(term), strict=True):
+            if own_idf:
+                found = tantivy.Query.term_query(self._schema, field, term, "freq")
+                fields.append(tantivy.Query.boost_query(found, field_weight * idf / own_idf))
+        return fields[0] if len(fields) == 1 else tantivy.Query.disjunction_max_query(fields, _TIE)
+
+    def best(
+        self, queries: Iterable[tantivy.Query], limit: int, category: Category | None = None, count: bool = False
+    ) -> tuple[list[tuple[int, float]], int | None]:
+        """Return the (position, score) of the best tools for the sum of `queries`, and how many match in all."""
+        should = [(tantivy.Occur.Should, query) for query in queries]
+        query = should[0][1] if len(should) == 1 else tantivy.Query.boolean_query(should)
+        if category is not None:
+            within = tantivy.Query.term_query(self._schema, "category", category.key, "basic")
+            inside = tantivy.Query.const_score_query(within, 0.0)
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, inside)])
+        result = self._searcher.search(query, limit, count)
+        hits = result.hits
+        positions = self._searcher.fast_field_values("position", [address for _, address in hits])
+        total = getattr(result, "count", None) if count else None
+        return [(position, score) for position, (score, _) in zip(positions, hits, strict=True)], total

@@ -1,0 +1,149 @@
+"""A request in terms: which words count and how much, and into which clauses it falls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from .analysis import joined, stem, word_terms, words
+from .identifiers import identifiers_in
+from .stopwords import COURTESIES, FUNCTION_WORDS
+from .vocabulary import Vocabulary
+
+__all__ = ["ParsedQuery", "clauses", "parse"]
+
+_HEAD, _TAIL = 12_000, 4_000
+_MOST_TERMS = 96
+_MOST_CLAUSES = 12
+_SHORTEST_CLAUSE = 3
+_COURTESY_WEIGHT = 0.3
+_GUESS_WEIGHT = 0.5
+
+_CUTS = re.compile(
+    r"(?<=[.!?;])\s+|[\n。！？；]+"
+    r"|[,]?\s+(?:and\s+then|after\s+that|as\s+well\s+as|and|then|next|finally|lastly|also|additionally|plus)\b[,]?\s+"
+    r"|[，、](?=[然再并同最还])",
+    re.IGNORECASE,
+)
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """What a query asks of one vocabulary.
+
+    Args:
+        weights: indexed term -> its weight; guesses for unknown words included.
+        clauses: for each of several clauses, its indexed terms; empty where there is but one clause.
+        asked: term of the query that counts -> the indexed terms that answer it: itself, its guesses, or none.
+        shown: term -> the word of the query it came from.
+        asked_clauses: the same clauses in terms of the query, for `matched_share`.
+        mass: term of the query -> its IDF times its weight.
+    """
+
+    weights: dict[str, float]
+    clauses: tuple[tuple[str, ...], ...]
+    asked: dict[str, tuple[str, ...]]
+    asked_clauses: tuple[tuple[str, ...], ...]
+    shown: dict[str, str]
+    mass: dict[str, float]
+
+    def matched_share(self, known: Collection[str], clause: Iterable[str] | None = None) -> float:
+        """Return the share of the query's mass, or of a clause's, that is `known`; a guess counts half."""
+        total = matched = 0.0
+        for term in self.mass if clause is None else clause:
+            mass = self.mass[term]
+            total += mass
+            if term in known:
+                matched += mass
+            elif any(guess in known for guess in self.asked[term]):
+                matched += _GUESS_WEIGHT * mass
+        return matched / total if total else 0.0
+
+    def missing(self, known: Collection[str]) -> list[str]:
+        """Return the words of the query that are not `known`, weightiest first."""
+        unknown = [term for term in self.mass if term not in known and not any(g in known for g in self.asked[term])]
+        return list(dict.fromkeys(self.shown[term] for term in sorted(unknown, key=lambda term: -self.mass[term])))
+
+
+def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
+    """Analyse `text`. What is very long is read at its beginning and end, and by its rarest terms."""
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    shown: dict[str, str] = {}
+    parts = [_clause_terms(part, shown, vocabulary) for part in clauses(text)]
+    every = dict.fromkeys(term for part in parts for term in part)
+    kept = [term for term in every if term not in _function_stems()] or list(every)
+    masses = {t: vocabulary.idf.get(t, vocabulary.unknown_idf) * _weight(t) for t in kept}
+    if len(masses) > _MOST_TERMS:
+        masses = dict(sorted(masses.items(), key=lambda item: -item[1])[:_MOST_TERMS])
+    asked: dict[str, tuple[str, ...]] = {}
+    weights: dict[str, float] = {}
+    for term in masses:
+        if term in vocabulary.idf:
+            asked[term] = (term,)
+            weights[term] = max(weights.get(term, 0.0), _weight(term))
+            continue
+        asked[term] = tuple(vocabulary.close_to(term))
+        for guess in asked[term]:
+            weights[guess] = max(weights.get(guess, 0.0), _GUESS_WEIGHT * _weight(term))
+            shown.setdefault(guess, shown[term])
+    wanted: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for part in parts:
+        own = tuple(dict.fromkeys(term for term in part if term in asked))
+        indexed = tuple(dict.fromkeys(found for term in own for found in asked[term]))
+        if indexed:
+            wanted.setdefault(indexed, own)
+    if len(wanted) < 2:
+        wanted = {}
+    return ParsedQuery(weights, tuple(wanted), asked, tuple(wanted.values()), shown, masses)
+
+
+def clauses(text: str) -> list[str]:
+    """Split a request at the ends of sentences and at connectors; parts under three words stay with their neighbour."""
+    parts: list[str] = []
+    for part in _CUTS.split(text):
+        if parts and (_size(part) < _SHORTEST_CLAUSE or _size(parts[-1]) < _SHORTEST_CLAUSE):
+            parts[-1] = f"{parts[-1]} {part}"
+        else:
+            parts.append(part)
+    if len(parts) <= _MOST_CLAUSES:
+        return parts
+    bounds = [len(parts) * i // _MOST_CLAUSES for i in range(_MOST_CLAUSES + 1)]
+    return [" ".join(parts[start:end]) for start, end in zip(bounds, bounds[1:], strict=False)]
+
+
+def _size(text: str) -> float:
+    return len(text.split()) + len(_IDEOGRAPH.findall(text)) / 2
+
+
+def _clause_terms(text: str, shown: dict[str, str], vocabulary: Vocabulary) -> list[str]:
+    found: list[str] = []
+    for word in words(text):
+        own = word_terms(word)
+        for term in own:
+            shown.setdefault(term, word.lower() if len(own) == 1 else term)
+        found += own
+    for identifier in identifiers_in(text):
+        whole = joined(identifier)
+        # Hyphens and slashes join ordinary words too: the whole counts only where a tool has it.
+        if whole is not None and whole in vocabulary.idf:
+            shown.setdefault(whole, identifier)
+            found.append(whole)
+    return found
+
+
+def _weight(term: str) -> float:
+    return _COURTESY_WEIGHT if term in _courtesy_stems() else 1.0
+
+
+@cache
+def _function_stems() -> frozenset[str]:
+    return frozenset(map(stem, FUNCTION_WORDS))
+
+
+@cache
+def _courtesy_stems() -> frozenset[str]:
+    return frozenset(map(stem, COURTESIES)) - _function_stems()
