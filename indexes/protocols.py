@@ -46,11 +46,15 @@ class ToolIndex(Protocol):
 class Embedder(Protocol):
     """Turns texts into vectors.
 
-    Attributes:
-        id: names model and version; embeddings are cached under it.
+    An embedder may also have these attributes: `query_prefix` and `passage_prefix` (put before a query, and before the text
+    of a tool), `multilingual` (True if it knows other languages than English; a hybrid then trusts it with them), and
+    `cache_dir` (a folder in which an index keeps the embeddings of tools).
     """
 
-    id: str
+    @property
+    def id(self) -> str:
+        """Model and version; embeddings are cached under it. A plain attribute will do."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an (n, d) array of float32, one row a text, of any length (rows are normalised by the caller)."""

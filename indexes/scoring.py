@@ -70,7 +70,7 @@ class Scores:
 
     Args:
         values: position of a tool in the catalog -> its score, higher is better; a tool not in it did not match (0.0).
-        total: how many tools (of the category asked for) matched, where `values` holds only the best; None if it holds all.
+        total: how many tools (of the category) matched, where `values` holds only the best; None if it holds all.
         explain: the terms matched by the tool at a position, best first; asked for returned hits only.
         doubt: a sentence if the tools at these positions, taken together, leave most of the query unmatched, else "".
         note: why `values` is empty, where there is more to say than "no match"; or what else is to be said of hits.

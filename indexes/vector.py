@@ -1,0 +1,182 @@
+"""`VectorToolIndex`: finds tools by meaning."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigurationError, IndexFailure
+from .embedders import DEFAULT_MODEL, EmbedFunction, as_embedder
+from .embedding import embed_query, embed_tools, require_vector_extra
+from .embedding_cache import EmbeddingCache
+from .fusion import best_of, meaning_weight
+from .protocols import Embedder
+from .reference import ToolReference
+from .response import Match, ToolSearchResponse
+from .scoring import CANDIDATES, Catalog, Category, Dense, Note, Scores, respond
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["VectorToolIndex"]
+
+_SHOWN = 80
+
+
+class VectorToolIndex:
+    """Finds tools by the cosine between the embeddings of the query and of the tool's source, name and description.
+
+    It finds a tool by words its author did not use ("give back cash" finds a refund), in the languages its embedder
+    knows. All tools are compared, exactly, on one thread. What is embedded once is remembered by this index, so a set
+    that differs in one tool embeds one text; `cache_dir` keeps it between runs. The model is loaded when first needed.
+    Make one index and use it everywhere: each has a model of its own.
+
+    Args:
+        embedder: a model's name, the path of its folder, an object with `id` and `embed(texts)`, or a function from a
+            list of texts to rows of numbers.
+        min_similarity: tools whose cosine is lower are not found; None asks for a cosine above 0.
+        cache: where embeddings are remembered; share one between indexes, or pass another size.
+        cache_dir: short for ``cache=EmbeddingCache(cache_dir)``; by default the embedder's `cache_dir`, if it has one.
+
+    Example:
+        >>> def letters(texts):  # a toy; the default is a real model
+        ...     return [[text.lower().count(c) + 0.01 for c in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+        >>> searcher = VectorToolIndex(letters).build([ToolReference(name="zoom"), ToolReference(name="bail")])
+        >>> searcher.search("mooz", max_results=1).names
+        ('zoom',)
+    """
+
+    def __init__(
+        self,
+        embedder: str | os.PathLike[str] | Embedder | EmbedFunction = DEFAULT_MODEL,
+        *,
+        min_similarity: float | None = None,
+        cache: EmbeddingCache | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if min_similarity is not None and not -1.0 <= min_similarity <= 1.0:
+            raise ConfigurationError(f"min_similarity is a cosine, from -1 to 1; got {min_similarity!r}")
+        if cache is not None and cache_dir is not None:
+            raise ConfigurationError("pass cache or cache_dir, not both; EmbeddingCache(folder) is both in one")
+        self.embedder = as_embedder(embedder)
+        self._minimum = min_similarity
+        folder = getattr(self.embedder, "cache_dir", None) if cache_dir is None else cache_dir
+        self._cache = EmbeddingCache(folder) if cache is None else cache
+        if self._cache.folder is not None and not getattr(self.embedder, "lasting", True):
+            raise ConfigurationError(
+                "a function's embeddings can be kept on disk only under an id; "
+                "wrap it: CallableEmbedder(function, id='model-version')"
+            )
+
+    def build(self, tools: Sequence[ToolReference]) -> VectorToolSearcher:
+        """Return a searcher over `tools`, embedding those texts that are not remembered.
+
+        Raises:
+            MissingExtraError: numpy, faiss, or for a named model sentence-transformers is not installed.
+            IndexFailure: the embedder failed, or its answer cannot be used.
+            DuplicateToolError: two tools have one name.
+        """
+        require_vector_extra()
+        catalog = Catalog(tools)
+        rows = embed_tools(self.embedder, catalog.tools, self._cache) if catalog.tools else None
+        return VectorToolSearcher(catalog, self.embedder, rows, self._minimum)
+
+
+class VectorToolSearcher:
+    """Searches one set of tools by meaning; made by `VectorToolIndex`. Immutable."""
+
+    __slots__ = ("__weakref__", "_catalog", "_embedder", "_index", "_minimum", "_multilingual", "tools")
+
+    def __init__(
+        self, catalog: Catalog, embedder: Embedder, rows: NDArray[np.float32] | None, minimum: float | None
+    ) -> None:
+        self.tools = catalog.tools
+        self._catalog = catalog
+        self._embedder = embedder
+        self._minimum = minimum
+        self._multilingual = bool(getattr(embedder, "multilingual", False))
+        self._index = None if rows is None else _faiss_index(rows)
+
+    def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
+        """Return the tools nearest to the query.
+
+        Raises:
+            IndexFailure: the embedder failed.
+        """
+        return respond(
+            self._catalog,
+            lambda text, limit, found: self.scores(text, limit=limit, category=found),
+            search_type="VectorToolIndex",
+            query=query,
+            max_results=max_results,
+            category=category,
+        )
+
+    def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
+        """Return the cosine of every tool with the query, embedding the query once.
+
+        Raises:
+            IndexFailure: the embedder failed.
+        """
+        import numpy as np
+
+        if self._index is None:
+            return Scores()
+        row = embed_query(self._embedder, query, self._index.d)
+        if row is None:
+            return Scores(note=Note("no_match", "The embedder knows nothing of this query; try other words."))
+        cosines = _cosines(self._index, row)
+        matched = cosines > 0 if self._minimum is None else cosines >= self._minimum
+        inside = np.full(len(cosines), category is None)
+        if category is not None:
+            inside[list(category.positions)] = True
+        admitted = matched & inside
+        best = best_of(cosines, admitted, limit)
+        term = query.strip()
+        explanation = (Match(term if len(term) <= _SHOWN else f"{term[: _SHOWN - 1]}…", ("meaning",)),)
+        return Scores(
+            values=dict(zip(best, cosines[best].tolist(), strict=True)),
+            total=int(np.count_nonzero(admitted)),
+            explain=lambda position: explanation if matched[position] else (),
+            note=None if best else self._below_minimum(cosines[inside]),
+            dense=Dense(cosines, matched),
+            weight=meaning_weight(query, multilingual=self._multilingual),
+        )
+
+    def _below_minimum(self, cosines: NDArray[np.float32]) -> Note | None:
+        if self._minimum is None:
+            return None
+        return Note(
+            "below_minimum",
+            f"The nearest tool has a similarity of {cosines.max():.2f}; the minimum is {self._minimum:.2f}.",
+        )
+
+
+def _faiss_index(rows: NDArray[np.float32]) -> Any:  # faiss has no types
+    import faiss
+
+    try:
+        index = faiss.IndexFlatIP(rows.shape[1])
+        index.add(rows)
+    except Exception as error:
+        raise IndexFailure(f"faiss could not index {len(rows)} embeddings: {error}") from error
+    return index
+
+
+def _cosines(index: Any, row: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the inner product of `row` with every row of `index`.
+
+    This is the kernel behind `index.search`. It uses no threads, where `search` may take OpenMP's and pay dearly on a
+    busy machine (`omp_set_num_threads` holds for the calling thread only); and equal rows get equal products, which a
+    BLAS does not promise.
+    """
+    import numpy as np
+
+    faiss: Any = importlib.import_module("faiss")  # the kernel is not in its type stubs
+
+    products = np.empty(index.ntotal, dtype=np.float32)
+    faiss.fvec_inner_products_ny(faiss.swig_ptr(products), faiss.swig_ptr(row), index.get_xb(), index.d, index.ntotal)
+    return products
