@@ -1,0 +1,31 @@
+"""The conformance suite of chat models, over the models we ship."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+import pytest
+
+from toolsearch.messages import AssistantMessage
+from toolsearch.model import ChatModel
+from toolsearch.models import OpenAIChatModel
+from toolsearch.testing import ChatModelSuite, OpenAIWireServer, ScriptedChatModel
+
+
+class TestScriptedChatModel(ChatModelSuite):
+    def make_model(self, answers: Sequence[AssistantMessage]) -> ChatModel:
+        return ScriptedChatModel(answers)
+
+
+class TestOpenAIChatModel(ChatModelSuite):
+    @pytest.fixture(autouse=True)
+    def _stack(self) -> Iterator[None]:
+        pytest.importorskip("openai")
+        with ExitStack() as self.stack:
+            yield
+
+    def make_model(self, answers: Sequence[AssistantMessage]) -> ChatModel:
+        server = self.stack.enter_context(OpenAIWireServer(answers))
+        model = OpenAIChatModel("gpt-test", base_url=server.base_url, api_key="secret", max_retries=0)
+        return self.stack.enter_context(model)

@@ -1,0 +1,254 @@
+"""`OpenAIWireServer`: a local server that speaks the chat-completions wire format from a script."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeAlias, cast
+
+from ..chat import ChatRequest
+from ..errors import ProviderError
+from ..messages import AssistantMessage, Usage
+from .openai_encoding import completion, completion_chunks, json_bytes
+from .scripted import ScriptedAnswer, ScriptedChatModel, estimate_usage
+
+__all__ = ["OpenAIWireServer", "WireReply", "WireRequest"]
+
+Event: TypeAlias = Mapping[str, Any] | str
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """A request as it came in.
+
+    Args:
+        path: e.g. ``"/v1/chat/completions"``.
+        headers: with lower-case names.
+        body: the bytes.
+    """
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireReply:
+    """A raw reply, for what a well-behaved server would not send.
+
+    Args:
+        status: the HTTP status.
+        body: sent as it is, or as JSON.
+        content_type: of the body.
+        events: instead of a body: a stream of events, each the data of one; it may be endless.
+        done: whether the stream ends with ``[DONE]``.
+        cut: break the connection instead of ending the reply.
+    """
+
+    status: int = 200
+    body: bytes | str | Mapping[str, Any] = b""
+    content_type: str = "application/json"
+    events: Iterable[Event] | None = None
+    done: bool = True
+    cut: bool = False
+
+
+WireAnswer: TypeAlias = WireReply | ScriptedAnswer | Callable[[WireRequest], Any]
+
+
+class OpenAIWireServer:
+    """Answers ``POST /v1/chat/completions`` on 127.0.0.1 from a script, whole or streamed as it is asked.
+
+    Use it as a context manager, to test what a model adapter really sends. A step of the script is a
+    `WireReply`, or what a step of `ScriptedChatModel` can be; a callable gets the `WireRequest`. A
+    `ProviderError` in the script is sent as its status.
+
+    Args:
+        script: the steps; or one callable, which answers every request for ever.
+
+    Attributes:
+        requests: every request, in order of arrival.
+        disconnected: set once a client has left before the end of its reply.
+
+    Example:
+        >>> import urllib.request
+        >>> with OpenAIWireServer(["Hello!"]) as server:
+        ...     with urllib.request.urlopen(server.base_url + "/chat/completions", b'{"messages": []}') as reply:
+        ...         json.load(reply)["choices"][0]["message"]["content"], server.requests[0].json
+        ('Hello!', {'messages': []})
+    """
+
+    def __init__(self, script: Iterable[WireAnswer] | Callable[[WireRequest], Any] = ()) -> None:
+        self._endless = script if callable(script) else None
+        self._steps: tuple[WireAnswer, ...] = () if callable(script) else tuple(script)
+        self._lock = threading.Lock()
+        self._script = ScriptedChatModel(lambda request: request.context["answer"], usage=_estimate)
+        self.requests: list[WireRequest] = []
+        self.disconnected = threading.Event()
+        self._http = _Server(self)
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, name="openai-wire-server", daemon=True
+        )
+
+    @property
+    def base_url(self) -> str:
+        """What to give a client as its base URL."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def __enter__(self) -> OpenAIWireServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.end_connections()
+        self._http.server_close()
+
+    def reply_to(self, request: WireRequest) -> WireReply:
+        """Record `request` and return the script's next reply, in the form it asks for."""
+        with self._lock:
+            self.requests.append(request)
+            number = len(self.requests)
+        if not request.path.endswith("/chat/completions"):
+            return WireReply(status=404, body=_error(f"no such path: {request.path}", "not_found"))
+        answer: Any = self._endless
+        if answer is None:
+            if number > len(self._steps):
+                message = f"request {number} came, but the script has {len(self._steps)} answers"
+                return WireReply(status=400, body=_error(message, "script_exhausted"))
+            answer = self._steps[number - 1]
+        while callable(answer):
+            answer = answer(request)
+        return answer if isinstance(answer, WireReply) else self._encode(request, answer)
+
+    def _encode(self, request: WireRequest, answer: ScriptedAnswer) -> WireReply:
+        try:
+            response = self._script.call(ChatRequest(messages=(), context={"answer": answer, "body": request.body}))
+        except ProviderError as error:
+            return WireReply(status=error.status or 500, body=_error(str(error), "scripted"))
+        asked = request.json
+        model = asked.get("model", "scripted")
+        if not asked.get("stream"):
+            return WireReply(body=completion(response, model))
+        with_usage = bool((asked.get("stream_options") or {}).get("include_usage"))
+        return WireReply(events=completion_chunks(response, model, usage=with_usage))
+
+
+def _estimate(request: ChatRequest, message: AssistantMessage) -> Usage:
+    """A token for every four bytes of the body that came in, and as `estimate_usage` for the answer."""
+    return Usage(-(-len(request.context["body"]) // 4), estimate_usage(request, message).output)
+
+
+def _error(message: str, kind: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+
+
+@dataclass(slots=True)
+class _Connections:
+    """The open connections, so that the server's end does not wait for clients that keep theirs alive."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    sockets: set[socket.socket] = field(default_factory=set)
+
+    def add(self, connection: socket.socket) -> None:
+        with self.lock:
+            self.sockets.add(connection)
+
+    def remove(self, connection: socket.socket) -> None:
+        with self.lock:
+            self.sockets.discard(connection)
+
+    def end_all(self) -> None:
+        with self.lock:
+            for connection in self.sockets:
+                _shut(connection)
+
+
+def _shut(connection: socket.socket) -> None:
+    with suppress(OSError):  # the client was quicker
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False  # so that server_close waits for the handlers
+    block_on_close = True
+
+    def __init__(self, owner: OpenAIWireServer) -> None:
+        self.owner = owner
+        self.connections = _Connections()
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    def end_connections(self) -> None:
+        self.connections.end_all()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.connections.remove(request)
+        super().shutdown_request(request)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        owner = cast(_Server, self.server).owner
+        reply = owner.reply_to(WireRequest(self.path, headers, body))
+        try:
+            if reply.events is None:
+                self._send_body(reply)
+            else:
+                self._send_events(reply, reply.events)
+        except OSError:
+            owner.disconnected.set()
+            reply = WireReply(cut=True)
+        if reply.cut:
+            self.close_connection = True
+            _shut(self.connection)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: a test reads `requests`."""
+
+    def _send_body(self, reply: WireReply) -> None:
+        body = reply.body
+        data = json_bytes(body) if isinstance(body, Mapping) else body.encode() if isinstance(body, str) else body
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.content_type)
+        # One byte more than is sent makes the reply a broken one.
+        self.send_header("Content-Length", str(len(data) + reply.cut))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _send_events(self, reply: WireReply, events: Iterable[Event]) -> None:
+        self.send_response(reply.status)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for data in _event_data(events, done=reply.done and not reply.cut):
+            encoded = b"data: %b\n\n" % data
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(encoded), encoded))
+        if not reply.cut:
+            self.wfile.write(b"0\r\n\r\n")
+
+
+def _event_data(events: Iterable[Event], *, done: bool) -> Iterator[bytes]:
+    for event in events:
+        yield event.encode() if isinstance(event, str) else json_bytes(event)
+    if done:
+        yield b"[DONE]"
