@@ -1,0 +1,214 @@
+"""`ChatClient`: a model, its tools and the advisors between them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
+
+from .advisor import Advisor, in_order
+from .chat import ChatRequest, ChatResponse
+from .clock import Clock, SystemClock
+from .collect import ToolLike, collect_tools, name_tools
+from .drivers import Turn, adrive, drive
+from .errors import ConfigurationError
+from .messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from .model import ChatModel
+from .streams import AsyncChatStream, ChatStream
+from .tool import Tool
+from .tool_calling import ToolCallingAdvisor
+
+__all__ = ["ChatClient"]
+
+_MESSAGES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
+_Prepared: TypeAlias = tuple[ChatRequest, tuple[Advisor, ...]]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _called_with(
+    prepare: Callable[Concatenate[ChatClient, P], _Prepared],
+) -> Callable[[Callable[[ChatClient, _Prepared], R]], Callable[Concatenate[ChatClient, P], R]]:
+    """Give a method the arguments of `prepare`, so that the four ways to call have one signature, in one place."""
+
+    def decorate(method: Callable[[ChatClient, _Prepared], R]) -> Callable[Concatenate[ChatClient, P], R]:
+        @wraps(method)
+        def with_arguments(self: ChatClient, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            return method(self, prepare(self, *args, **kwargs))
+
+        signature, returns = inspect.signature(prepare), inspect.signature(method).return_annotation
+        with_arguments.__signature__ = signature.replace(return_annotation=returns)  # type: ignore[attr-defined]  # help() reads it
+        _, _, arguments = (prepare.__doc__ or "").partition("        Args:")
+        with_arguments.__doc__ = f"{method.__doc__}\n\n        Args:{arguments}"
+        return with_arguments
+
+    return decorate
+
+
+class ChatClient:
+    """Sends prompts through a chain of advisors to a model, in four ways that behave alike.
+
+    Args:
+        model: what talks to the provider.
+        tools: available in every call: functions, `Tool`s, objects with ``@tool`` methods, providers such as
+            `McpTools`, ``(definition, callable)`` pairs, and lists of these.
+        advisors: steps of every call. With no tool advisor among them a `ToolCallingAdvisor` is added.
+        system: instructions for calls whose messages bring no system message of their own.
+        context: values for tools; merged under each call's own context, never sent to the model.
+        tool_calling: False leaves the loop to you: responses then end with the tool calls the model asks for.
+        clock: what waits and tells the time; a fake one in tests.
+
+    Example:
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> client = ChatClient(ScriptedChatModel(["Hello!"]), system="Be brief.")
+        >>> client.call("Hi").text
+        'Hello!'
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        tools: Iterable[ToolLike] | ToolLike = (),
+        advisors: Iterable[Advisor] = (),
+        system: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        tool_calling: bool = True,
+        clock: Clock | None = None,
+    ) -> None:
+        missing = [name for name in ("call", "acall", "stream", "astream") if not callable(getattr(model, name, None))]
+        if isinstance(model, type) or missing:
+            raise ConfigurationError(f"{model!r} is not a chat model: it lacks {', '.join(missing) or 'an instance'}")
+        self.model = model
+        self.advisors = in_order(advisors)
+        self.system = system
+        self.context: Mapping[str, Any] = dict(context or {})
+        self.tool_calling = tool_calling
+        self._tools = tools
+        self._clock: Clock = clock or SystemClock()
+        self._named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
+        _check_one_tool_advisor(self.advisors)
+        self._resolve_tools(())  # a wrong tool is an error here, not at the first call
+
+    def _prepare(
+        self,
+        prompt: str | UserMessage | None = None,
+        *,
+        messages: Sequence[Message] = (),
+        tools: Iterable[ToolLike] | ToolLike = (),
+        session_id: str | None = None,
+        tenant: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        advisors: Iterable[Advisor] = (),
+        tool_calling: bool | None = None,
+        **model_options: Any,
+    ) -> _Prepared:
+        """Make the request and the chain of one call. These are the arguments of all four ways to call.
+
+        Args:
+            prompt: what the user says; appended to `messages` if both are given.
+            messages: the conversation so far. ``[*messages, *reply.messages]`` is the conversation afterwards.
+            tools: added to the client's for this call.
+            session_id: whose conversation this is: what tool search found for it stays found. None leaves nothing.
+            tenant: keeps sessions of one id but of several customers apart.
+            context: values for tools, merged over the client's; never sent to the model.
+            advisors: added to the client's for this call.
+            tool_calling: overrides the client's setting for this call.
+            model_options: passed to the model by name, e.g. ``temperature=0``.
+
+        Raises:
+            ConfigurationError: for arguments that cannot work.
+        """
+        request = ChatRequest(
+            messages=self._conversation(prompt, messages),
+            tools=self._resolve_tools(tools),
+            options=model_options,
+            context={**self.context, **(context or {})},
+            session_id=_identifier(session_id, "session_id"),
+            tenant=_identifier(tenant, "tenant"),
+        )
+        return request, self._chain(advisors, self.tool_calling if tool_calling is None else tool_calling)
+
+    @_called_with(_prepare)
+    def call(self, prepared: _Prepared) -> ChatResponse:
+        """Return the answer to a prompt or a conversation; tools run on the way.
+
+        Raises:
+            ConfigurationError: for arguments that cannot work.
+            ProviderError: if the model's provider fails.
+        """
+        turn = self._turn(prepared, streaming=False)
+        for _ in drive(turn):
+            pass
+        return cast("ChatResponse", turn.response)
+
+    @_called_with(_prepare)
+    async def acall(self, prepared: _Prepared) -> ChatResponse:
+        """Return the answer without holding the event loop."""
+        turn = self._turn(prepared, streaming=False)
+        async with aclosing(adrive(turn)) as events:
+            async for _ in events:
+                pass
+        return cast("ChatResponse", turn.response)
+
+    @_called_with(_prepare)
+    def stream(self, prepared: _Prepared) -> ChatStream:
+        """Return the answer as a stream of text; `ChatStream.events` tells of rounds and tool calls too."""
+        return ChatStream(self._turn(prepared, streaming=True))
+
+    @_called_with(_prepare)
+    def astream(self, prepared: _Prepared) -> AsyncChatStream:
+        """Return the answer as an async stream; not a coroutine: ``async for text in client.astream(...)``."""
+        return AsyncChatStream(self._turn(prepared, streaming=True))
+
+    def _turn(self, prepared: _Prepared, *, streaming: bool) -> Turn:
+        request, advisors = prepared
+        return Turn(self.model, advisors, request, clock=self._clock, streaming=streaming)
+
+    def _conversation(self, prompt: str | UserMessage | None, messages: Sequence[Message]) -> tuple[Message, ...]:
+        if isinstance(messages, str) or not all(isinstance(message, _MESSAGES) for message in messages):
+            raise ConfigurationError("messages= takes SystemMessage, UserMessage, AssistantMessage and ToolMessage objects")
+        conversation = list(messages)
+        if prompt is not None:
+            if not isinstance(prompt, str | UserMessage):
+                raise ConfigurationError(f"a prompt is a str or a UserMessage, not {type(prompt).__name__}")
+            conversation.append(UserMessage(prompt) if isinstance(prompt, str) else prompt)
+        if not conversation:
+            raise ConfigurationError("nothing to send: give a prompt, or messages=[...]")
+        if self.system is not None and not any(isinstance(message, SystemMessage) for message in conversation):
+            conversation.insert(0, SystemMessage(self.system))
+        return tuple(conversation)
+
+    def _resolve_tools(self, extra: Iterable[ToolLike] | ToolLike) -> tuple[Tool, ...]:
+        """The tools of a call under the names that the model sees; checked anew only if they changed."""
+        tools = collect_tools(self._tools, extra)
+        seen, named = self._named
+        if len(seen) != len(tools) or any(a is not b for a, b in zip(seen, tools, strict=True)):
+            named = name_tools(tools)
+            self._named = (tools, named)
+        return named
+
+    def _chain(self, extra: Iterable[Advisor], tool_calling: bool) -> tuple[Advisor, ...]:
+        advisors = in_order((*self.advisors, *extra))
+        if not tool_calling:
+            return tuple(advisor for advisor in advisors if not isinstance(advisor, ToolCallingAdvisor))
+        _check_one_tool_advisor(advisors)
+        if any(isinstance(advisor, ToolCallingAdvisor) for advisor in advisors):
+            return advisors
+        return in_order((*advisors, ToolCallingAdvisor()))
+
+
+def _check_one_tool_advisor(advisors: Sequence[Advisor]) -> None:
+    loops = [advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor)]
+    if len(loops) > 1:
+        found = ", ".join(f"{type(loop).__name__}(order={loop.order})" for loop in loops)
+        raise ConfigurationError(f"a chain has one tool advisor, this one has {len(loops)}: {found}; keep one of them")
+
+
+def _identifier(value: str | None, name: str) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise ConfigurationError(f"{name} must be a non-empty string, not {value!r}; leave it out for a turn on its own")
+    return value

@@ -1,0 +1,324 @@
+"""The state machine of progressive disclosure.
+
+It knows tools, names, sessions and indexes, and nothing of providers, messages or loops, so that whatever talks to
+a model can use it: `ToolSearchAdvisor` does, and adapters for other frameworks can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, cast
+
+from .errors import ConfigurationError
+from .indexes.response import ToolHit
+from .names import closest_names
+from .savings import SearchRecord
+from .search_tool import (
+    SEARCH_TOOL,
+    describe_hits,
+    describe_loaded,
+    describe_sources,
+    search_tool_description,
+)
+from .sessions import SessionLease, SessionToolIndex
+from .tool_set import ToolSet
+
+__all__ = ["Disclosure", "DisclosureSettings", "DisclosureTurn", "FrozenOffer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisclosureSettings:
+    """How tools are disclosed; the arguments of `ToolSearchAdvisor` of the same names explain each.
+
+    Raises:
+        ConfigurationError: for a value out of range.
+    """
+
+    max_results: int = 5
+    max_results_limit: int = 10
+    accumulate: bool = True
+    bypass_below: int | None = None
+    preselect: int = 0
+    max_loaded: int | None = None
+    search_budget: int | None = 10
+    run_undiscovered: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_results <= self.max_results_limit:
+            raise ConfigurationError(
+                f"max_results must be from 1 to max_results_limit ({self.max_results_limit}), not {self.max_results}"
+            )
+        if self.preselect < 0:
+            raise ConfigurationError(f"preselect must be 0 or more, not {self.preselect}")
+        for name in ("bypass_below", "max_loaded", "search_budget"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigurationError(f"{name} must be 1 or more, or None, not {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenOffer:
+    """What a session is shown from its first turn on, so that the beginning of its requests never changes.
+
+    Args:
+        bypass: all tools are sent and none is searched.
+        description: of the search tool.
+        categories: the search tool takes a category.
+        sources: those the description counts.
+    """
+
+    bypass: bool
+    description: str = ""
+    categories: bool = False
+    sources: frozenset[str] = frozenset()
+
+
+_NOTHING_HIDDEN = FrozenOffer(bypass=True)
+
+
+class Disclosure:
+    """Which tools a session's model sees, over any index and for any number of sessions. Safe from several threads.
+
+    Args:
+        sessions: the index and its sessions.
+        settings: how tools are disclosed.
+
+    Example:
+        >>> from toolsearch.indexes import ToolReference
+        >>> disclosure = Disclosure(SessionToolIndex("regex"))
+        >>> tools = ToolSet([ToolReference(name="get_weather"), ToolReference(name="send_mail")])
+        >>> with disclosure.open("ann", tools) as turn:
+        ...     before = turn.declared()
+        ...     result = turn.search("weather")
+        ...     after = turn.declared()
+        >>> before, after
+        ((), ('get_weather',))
+    """
+
+    def __init__(self, sessions: SessionToolIndex, settings: DisclosureSettings | None = None) -> None:
+        self.sessions = sessions
+        self.settings = settings or DisclosureSettings()
+
+    def open(
+        self,
+        session_id: Hashable | None,
+        tools: ToolSet,
+        *,
+        pinned: Sequence[str] = (),
+        admits: Callable[[str], bool] = lambda _name: True,
+        history: Iterable[str] = (),
+        tokens: int | None = None,
+        text: str = "",
+    ) -> DisclosureTurn:
+        """Begin a turn. It may build an index, so call it where blocking is allowed.
+
+        Args:
+            session_id: whose turn; None for one that leaves nothing behind.
+            tools: what the session may have; indexed if the set is new.
+            pinned: names of tools that are always declared, first and in this order.
+            admits: asked again whenever a tool is disclosed or run.
+            history: names found earlier, as far as the conversation tells; used if the session is new here.
+            tokens: tokens of all definitions, for `bypass_below`.
+            text: the user's words, for `preselect`.
+
+        Raises:
+            IndexFailure: if the tools cannot be indexed.
+        """
+        pins = frozenset(pinned)
+        searchable = any(name not in pins for name in tools.names)
+        offer = self._offer(session_id, tools, tokens) if searchable else _NOTHING_HIDDEN
+        lease = self.sessions.lease(session_id, ToolSet() if offer.bypass else tools)
+        try:
+            record = lease.session
+            new = record.frozen is None
+            if searchable:
+                offer = cast("FrozenOffer", record.freeze(offer))
+                if offer.bypass == (lease.tools is tools):  # a parallel first turn of the session decided otherwise
+                    lease.close()
+                    lease = self.sessions.lease(session_id, ToolSet() if offer.bypass else tools)
+            turn = DisclosureTurn(self.settings, lease, tools, offer, tuple(pinned), admits)
+            if new:
+                turn.restore(history)
+            if self.settings.preselect and text.strip():
+                turn.preselect(text)
+        except BaseException:
+            lease.close()
+            raise
+        return turn
+
+    def restore(self, session_id: Hashable, names: Iterable[str]) -> None:
+        """Declare `names` to the session again, after its conversation was compacted or moved to another process."""
+        if self.sessions.record(session_id) is None:
+            self.sessions.index(session_id, ToolSet())
+        record = self.sessions.record(session_id)
+        if record is not None:
+            record.discover(names)
+
+    def _offer(self, session_id: Hashable | None, tools: ToolSet, tokens: int | None) -> FrozenOffer:
+        record = None if session_id is None else self.sessions.record(session_id)
+        if record is not None and isinstance(record.frozen, FrozenOffer):
+            return record.frozen
+        limit = self.settings.bypass_below
+        return FrozenOffer(
+            bypass=limit is not None and tokens is not None and tokens < limit,
+            description=search_tool_description(tools),
+            categories=bool(tools.categories),
+            sources=frozenset(tools.sources),
+        )
+
+
+class DisclosureTurn:
+    """One turn of one session: what is declared, found and loaded in it. A context manager; `close` ends the turn.
+
+    Attributes:
+        settings: how tools are disclosed.
+        tools: what the session may have, as the turn started with it.
+        offer: what the session was shown at its first turn.
+        searches: the searches of this turn.
+        loaded: the tools disclosed in this turn, in order.
+    """
+
+    def __init__(
+        self,
+        settings: DisclosureSettings,
+        lease: SessionLease,
+        tools: ToolSet,
+        offer: FrozenOffer,
+        pinned: tuple[str, ...],
+        admits: Callable[[str], bool],
+    ) -> None:
+        self.tools = tools
+        self.offer = offer
+        self.searches: list[SearchRecord] = []
+        self.loaded: list[str] = []
+        self.settings = settings
+        self._lease = lease
+        self._record = lease.session
+        self._pinned = pinned
+        self._admits = admits
+        self._asked: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._new_round = False
+
+    def declared(self) -> tuple[str, ...]:
+        """The names to send now, `tool_search` aside: pinned ones, then discovered ones in order of discovery."""
+        if self.offer.bypass:
+            return tuple(name for name in self.tools.names if self._admits(name))
+        names = dict.fromkeys((*self._pinned, *self._record.discovered))
+        return tuple(name for name in names if self._may_have(name))
+
+    @property
+    def offers_search(self) -> bool:
+        """Whether the search tool is declared: not when it would have nothing to find."""
+        return not self.offer.bypass
+
+    def next_round(self) -> None:
+        """The model is about to be asked; with ``accumulate=False`` the next finds replace those before."""
+        self._new_round = True
+
+    def search(self, query: str, max_results: int | None = None, category: str | None = None) -> str:
+        """Search, disclose what is found, and return the result as the model reads it. Never raises for its arguments.
+
+        Args:
+            query: as the model wrote it.
+            max_results: clamped to 1 and the limit; None means the default.
+            category: only tools of this source or tag.
+        """
+        budget = self.settings.search_budget
+        if budget is not None and len(self.searches) >= budget:
+            return f"Not searched: the {budget} searches of this turn are used up. Work with the tools you have, or answer."
+        asked = (" ".join(query.casefold().split()), (category or "").casefold())
+        if asked in self._asked:
+            self.searches.append(SearchRecord(query, self._asked[asked], category))
+            return self._repeated(self._asked[asked])
+        wanted = self.settings.max_results if max_results is None else max_results
+        wanted = max(1, min(wanted, self.settings.max_results_limit))
+        response = self._lease.search(query, max_results=wanted, category=category)
+        hits = [hit for hit in response.hits if self._may_have(hit.name)]
+        self._asked[asked] = names = tuple(hit.name for hit in hits)
+        self.searches.append(SearchRecord(query, names, category))
+        before = set(self.declared())
+        self._discover(names)
+        return describe_hits(
+            [hit for hit in hits if hit.name not in before],
+            [hit for hit in hits if hit.name in before],
+            (response.reason, self._advice(hits), self._later_sources()),
+        )
+
+    def preselect(self, text: str) -> None:
+        """Disclose what fits the user's words best, before the model is asked."""
+        if not self.offer.bypass:
+            response = self._lease.search(text, max_results=self.settings.preselect)
+            self._discover([name for name in response.names if self._may_have(name)])
+
+    def restore(self, names: Iterable[str]) -> None:
+        """Declare what an earlier process, or a compacted conversation, had disclosed; unknown names are ignored."""
+        self._record.discover(name for name in names if self._may_have(name))
+
+    def call(self, name: str) -> str | None:
+        """Decide on a call of the tool `name`: None to run it, else the answer to give instead.
+
+        A tool that the session may have but that was not declared yet is loaded; one that it may not have is answered
+        like one that does not exist.
+        """
+        if name == SEARCH_TOOL and self.offers_search:
+            return None
+        tool = self.tools.get(name)
+        if tool is None or not self._admits(name):
+            return self.unknown(name)
+        self._record.touch_tool(name)
+        if name in self.declared():
+            return None
+        self._discover([name])
+        return None if self.settings.run_undiscovered else describe_loaded(tool)
+
+    def unknown(self, name: str) -> str:
+        """The answer to a call of a tool that does not exist for this session."""
+        close = closest_names(name, [known for known in self.tools.names if self._admits(known)])
+        meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+        search = f" Find the tool you need with {SEARCH_TOOL} first." if self.offers_search else ""
+        return f"There is no tool {name!r}.{meant}{search}"
+
+    def close(self) -> None:
+        """End the turn: the session may be evicted again. Again: does nothing."""
+        self._lease.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _may_have(self, name: str) -> bool:
+        return name in self.tools and self._admits(name)
+
+    def _discover(self, names: Sequence[str]) -> None:
+        if self._new_round and not self.settings.accumulate:
+            self._record.forget_tools(self._record.discovered)
+        self._new_round = False
+        pins = set(self._pinned)
+        self.loaded.extend(self._record.discover(name for name in names if name not in pins))
+        self._unload()
+
+    def _unload(self) -> None:
+        """Keep to `max_loaded`: the least recently used leave, but none that this turn loaded."""
+        limit = self.settings.max_loaded
+        if limit is None:
+            return
+        known = [name for name in self._record.least_recently_used if self._may_have(name)]
+        spare = [name for name in known if name not in self.loaded]
+        self._record.forget_tools(spare[: max(0, len(known) - limit)])
+
+    def _repeated(self, names: tuple[str, ...]) -> str:
+        if not names:
+            return "You searched for exactly this before and nothing was found; use other words, or do without a tool."
+        return f"You searched for exactly this before and found {', '.join(names)}; call them, or use other words."
+
+    def _advice(self, hits: Sequence[ToolHit]) -> str:
+        return "" if hits else "Try other words for what the tool should do; if nothing fits, say so."
+
+    def _later_sources(self) -> str:
+        """Sources that came after the search tool's description was frozen are told of in results."""
+        later = {name: count for name, count in self.tools.sources.items() if name not in self.offer.sources}
+        return f"Since the conversation began, tools were added{describe_sources(later)}." if later else ""

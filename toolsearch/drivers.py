@@ -1,0 +1,262 @@
+"""The drivers: they perform what a chain of advisors asks for.
+
+There are two, sync and async; `call` and `stream` are the same driver with the events dropped or passed on. Only
+drivers touch models, threads, clocks and event loops.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from contextlib import aclosing, closing
+from functools import partial
+from typing import Any, cast
+
+from .advisor import Advisor
+from .chain import CallModel, ChunkPath, Operation, Show, run_chain
+from .chat import (
+    ChatChunk,
+    ChatRequest,
+    ChatResponse,
+    RoundStarted,
+    StreamEvent,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+)
+from .clock import Clock
+from .effects import Perform, RunTools, Sleep, ToolBatchResult
+from .errors import AsyncCallableError, ConfigurationError, ProviderProtocolError
+from .execution import arun_batch, run_batch
+from .model import ChatModel
+
+__all__ = ["Turn", "adrive", "drive"]
+
+
+class Turn:
+    """One run of a chain: where it stands, and what the drivers share."""
+
+    def __init__(
+        self, model: ChatModel, advisors: Sequence[Advisor], request: ChatRequest, *, clock: Clock, streaming: bool
+    ) -> None:
+        self.model = model
+        self.clock = clock
+        self.streaming = streaming
+        self.response: ChatResponse | None = None
+        self._rounds = 0
+        self._depth = len(advisors)
+        self._path = ChunkPath(advisors) if streaming else None
+        self._chain = run_chain(advisors, request, self._path)
+
+    def start(self) -> Operation | None:
+        """Return the first operation, None when the turn is already over."""
+        return self._step(partial(next, self._chain))
+
+    def send(self, result: object) -> Operation | None:
+        """Hand in the result of the last operation."""
+        return self._step(partial(self._chain.send, result))
+
+    def throw(self, error: Exception) -> Operation | None:
+        """Hand in the error of the last operation."""
+        return self._step(partial(self._chain.throw, error))
+
+    def _step(self, advance: Callable[[], Operation]) -> Operation | None:
+        try:
+            return advance()
+        except StopIteration as stop:
+            self.response = stop.value
+            return None
+
+    def close(self) -> None:
+        """Close every advisor that is still running, innermost first."""
+        self._chain.close()
+
+    def round(self, request: ChatRequest) -> RoundStarted:
+        """Note that the model is asked once more."""
+        self._rounds += 1
+        if self._path is not None:
+            self._path.open(self._depth)
+        return RoundStarted(self._rounds, request)
+
+    def chunks(self, chunk: ChatChunk) -> tuple[ChatChunk, ...]:
+        """What the caller sees of a chunk of the model; calls stay inside."""
+        if self._path is None or not chunk.text:
+            return ()
+        shown = ChatChunk(chunk.text, raw=chunk.raw) if chunk.tool_calls else chunk
+        return tuple(self._path.push(shown, self._depth))
+
+    def round_over(self) -> tuple[ChatChunk, ...]:
+        """What the caller still sees when the model's answer is complete."""
+        return tuple(self._path.close(self._depth)) if self._path is not None else ()
+
+
+class _Aggregate:
+    """Watches a model's stream for its aggregate."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = type(model).__name__
+        self._response: ChatResponse | None = None
+        self._text = False
+
+    def chunk(self, item: ChatChunk | ChatResponse) -> ChatChunk | None:
+        """Return `item` if it is a chunk."""
+        if isinstance(item, ChatResponse):
+            self._response = item
+            return None
+        if self._response is not None:
+            raise ProviderProtocolError(f"{self._model} streamed a chunk after its aggregate response")
+        self._text = self._text or bool(item.text)
+        return item
+
+    def response(self) -> ChatResponse:
+        """Return the aggregate, marked as shown if its text came in chunks."""
+        if self._response is None:
+            raise ProviderProtocolError(
+                f"{self._model}'s stream ended without an aggregate response: the answer is incomplete", retryable=True
+            )
+        return self._response.replace(streamed=self._text or not self._response.text)
+
+
+def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
+    """Run a turn on the caller's thread; the response is in `turn.response` after the end."""
+    try:
+        operation = turn.start()
+        while operation is not None:
+            try:
+                result = yield from _operate(turn, operation)
+            except Exception as error:
+                operation = turn.throw(error)
+            else:
+                operation = turn.send(result)
+        yield TurnFinished(cast("ChatResponse", turn.response))
+    finally:
+        turn.close()
+
+
+def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, Any]:
+    match operation:
+        case CallModel(request):
+            yield turn.round(request)
+            if not turn.streaming:
+                return _checked(turn.model.call(request), turn.model)
+            aggregate = _Aggregate(turn.model)
+            with closing(cast("Generator[ChatChunk | ChatResponse]", turn.model.stream(request))) as items:
+                for item in items:
+                    chunk = aggregate.chunk(item)
+                    if chunk is not None:
+                        yield from turn.chunks(chunk)
+            yield from turn.round_over()
+            return aggregate.response()
+        case Show(chunks):
+            yield from chunks
+            return None
+        case RunTools():
+            yield from (ToolStarted(call) for call in operation.calls)
+            batch = run_batch(operation)
+            yield from _finished(operation, batch)
+            return batch
+        case Perform(fn):
+            return _perform(fn)
+        case Sleep(seconds):
+            turn.clock.sleep(seconds)
+            return None
+
+
+def _perform(fn: Callable[[], Any]) -> Any:
+    result = None if _is_async(fn) else fn()
+    if _is_async(fn) or inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise AsyncCallableError(f"{fn!r} is async; call() and stream() cannot await it: use acall() or astream()")
+    return result
+
+
+async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
+    """Run a turn on the running event loop, asyncio's or trio's, without holding it."""
+    try:
+        operation = turn.start()
+        while operation is not None:
+            try:
+                if isinstance(operation, CallModel) and turn.streaming:
+                    # An async generator cannot delegate, so the one operation that streams is written out here.
+                    yield turn.round(operation.request)
+                    aggregate = _Aggregate(turn.model)
+                    items = cast("AsyncGenerator[ChatChunk | ChatResponse]", turn.model.astream(operation.request))
+                    async with aclosing(items):
+                        async for item in items:
+                            chunk = aggregate.chunk(item)
+                            if chunk is not None:
+                                for shown in turn.chunks(chunk):
+                                    yield shown
+                    for shown in turn.round_over():
+                        yield shown
+                    result: Any = aggregate.response()
+                else:
+                    for event in _before(turn, operation):
+                        yield event
+                    result = await _aoperate(turn, operation)
+                    for event in _after(operation, result):
+                        yield event
+            except Exception as error:
+                operation = turn.throw(error)
+            else:
+                operation = turn.send(result)
+        yield TurnFinished(cast("ChatResponse", turn.response))
+    finally:
+        turn.close()
+
+
+def _before(turn: Turn, operation: Operation) -> tuple[StreamEvent, ...]:
+    match operation:
+        case CallModel(request):
+            return (turn.round(request),)
+        case Show(chunks):
+            return chunks
+        case RunTools(calls=calls):
+            return tuple(ToolStarted(call) for call in calls)
+        case _:
+            return ()
+
+
+def _after(operation: Operation, result: Any) -> tuple[StreamEvent, ...]:
+    return _finished(operation, result) if isinstance(operation, RunTools) else ()
+
+
+def _finished(operation: RunTools, batch: ToolBatchResult) -> tuple[StreamEvent, ...]:
+    return tuple(map(ToolFinished, operation.calls, batch.messages))
+
+
+async def _aoperate(turn: Turn, operation: Operation) -> Any:
+    match operation:
+        case CallModel(request):
+            return _checked(await turn.model.acall(request), turn.model)
+        case RunTools():
+            return await arun_batch(operation)
+        case Perform(fn):
+            return await _aperform(fn)
+        case Sleep(seconds):
+            await turn.clock.asleep(seconds)
+            return None
+        case Show():
+            return None
+
+
+async def _aperform(fn: Callable[[], Any]) -> Any:
+    from anyio.to_thread import run_sync
+
+    if _is_async(fn):
+        return await cast("Callable[[], Coroutine[Any, Any, Any]]", fn)()
+    result = await run_sync(fn, abandon_on_cancel=True)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _is_async(fn: Callable[[], Any]) -> bool:
+    while isinstance(fn, partial):
+        fn = fn.func
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004
+
+
+def _checked(response: object, model: ChatModel) -> ChatResponse:
+    if not isinstance(response, ChatResponse):
+        raise ConfigurationError(f"{type(model).__name__} must return a ChatResponse, not {type(response).__name__}")
+    return response

@@ -1,0 +1,260 @@
+"""Executing a batch of tool calls: one plan, carried out by threads or by tasks.
+
+What happens to one call (look-up, arguments, errors, result) is a generator, so that the sync and the async way to
+invoke a tool share it. Calls that may not overlap share a *lane*; lanes run at the same time.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from .effects import RunTools, ToolBatchResult
+from .errors import AsyncCallableError, ToolSearchError
+from .messages import Media, ToolCall, ToolMessage
+from .names import closest_names
+from .tool import Tool, ToolContext
+
+__all__ = ["arun_batch", "run_batch"]
+
+_MAX_THREADS = 16
+
+
+class _Timeout(Exception):
+    """A tool did not answer within its own timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Invocation:
+    """One tool to run, arguments checked."""
+
+    tool: Tool
+    arguments: dict[str, Any]
+    context: ToolContext
+
+    def run(self) -> tuple[str, tuple[Media, ...]]:
+        from .results import convert_result
+
+        return convert_result(self.tool.call(self.arguments, self.context), self.tool)
+
+    async def arun(self) -> tuple[str, tuple[Media, ...]]:
+        from .results import convert_result
+
+        return convert_result(await self.tool.acall(self.arguments, self.context), self.tool)
+
+
+_Flow = Generator[_Invocation, tuple[str, tuple[Media, ...]], ToolMessage]
+
+
+def _answer(call: ToolCall, batch: RunTools) -> _Flow:
+    """What becomes of one call; yields the invocation, if it comes to one, and returns the result message."""
+    from .arguments import ArgumentError, parse_arguments
+
+    tool = batch.tools.get(call.name)
+    if tool is None:
+        text = batch.unknown(call.name) if batch.unknown else unknown_tool_text(call.name, list(batch.tools))
+        return ToolMessage(call.id, call.name, text, is_error=True)
+    request = batch.request
+    context = ToolContext(
+        request.context, call_id=call.id, tool_name=call.name, session_id=request.session_id, tenant=request.tenant
+    )
+    try:
+        arguments = parse_arguments(tool, call.arguments)
+        content, media = yield _Invocation(tool, arguments, context)
+    except AsyncCallableError:
+        raise  # the programmer chose the wrong driver; the model cannot mend that
+    except ArgumentError as error:
+        return ToolMessage(call.id, call.name, str(error), is_error=True)
+    except _Timeout:
+        text = f"{call.name} did not answer within {tool.timeout:g} seconds; it may still be running."
+        return ToolMessage(call.id, call.name, text, is_error=True)
+    except Exception as error:
+        if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
+            raise
+        return ToolMessage(call.id, call.name, error_text(error), is_error=True)
+    return ToolMessage(call.id, call.name, content, media=media)
+
+
+def unknown_tool_text(name: str, known: list[str]) -> str:
+    """What to tell a model that called a tool that does not exist."""
+    close = closest_names(name, known)
+    if close:
+        return f"There is no tool {name!r}. Did you mean {' or '.join(repr(n) for n in close)}?"
+    if not known:
+        return f"There is no tool {name!r}; no tools are available."
+    listed = ", ".join(sorted(known)[:20])
+    return f"There is no tool {name!r}. Available: {listed}{', ...' if len(known) > 20 else ''}."
+
+
+def error_text(error: Exception) -> str:
+    """A tool's exception as the model reads it: our own errors are written for it, others get their type."""
+    text = str(error)
+    if isinstance(error, ToolSearchError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _lanes(batch: RunTools) -> list[list[int]]:
+    """Positions of calls, grouped: a lane runs in call order. Tools with ``concurrent=False`` share one per source."""
+    lanes: list[list[int]] = []
+    by_source: dict[str | None, list[int]] = {}
+    for position, call in enumerate(batch.calls):
+        tool = batch.tools.get(call.name)
+        if tool is None or tool.concurrent:
+            lanes.append([position])
+        elif tool.source in by_source:
+            by_source[tool.source].append(position)
+        else:
+            by_source[tool.source] = lane = [position]
+            lanes.append(lane)
+    return lanes
+
+
+_Outcome = ToolMessage | BaseException
+
+
+def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
+    """The outcomes in call order; the first error that is to be raised is raised."""
+    messages: list[ToolMessage] = []
+    for position in range(len(batch.calls)):
+        outcome = outcomes[position]
+        if isinstance(outcome, BaseException):
+            raise outcome
+        messages.append(outcome)
+    direct = bool(messages) and all(
+        (tool := batch.tools.get(message.name)) is not None and tool.return_direct and not message.is_error
+        for message in messages
+    )
+    return ToolBatchResult(tuple(messages), direct)
+
+
+def _run_call(call: ToolCall, batch: RunTools) -> ToolMessage:
+    flow = _answer(call, batch)
+    try:
+        invocation = next(flow)
+        while True:
+            try:
+                result = _invoke(invocation)
+            except Exception as error:
+                invocation = flow.throw(error)
+            else:
+                invocation = flow.send(result)
+    except StopIteration as stop:
+        message: ToolMessage = stop.value
+        return message
+    finally:
+        flow.close()
+
+
+def _invoke(invocation: _Invocation) -> tuple[str, tuple[Media, ...]]:
+    if invocation.tool.timeout is None or invocation.tool.is_async:
+        return invocation.run()
+    finished = threading.Event()
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append(invocation.run())
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            finished.set()
+
+    _daemon(contextvars.copy_context(), work)
+    if not finished.wait(invocation.tool.timeout):
+        raise _Timeout
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    result: tuple[str, tuple[Media, ...]] = outcome[0]
+    return result
+
+
+def _daemon(context: contextvars.Context, work: Callable[[], None]) -> threading.Thread:
+    # Daemons: a tool that never returns must not keep the process from ending.
+    thread = threading.Thread(target=context.run, args=(work,), name="toolsearch-tool", daemon=True)
+    thread.start()
+    return thread
+
+
+def run_batch(batch: RunTools) -> ToolBatchResult:
+    """Execute a batch with threads; the first lane, and so a single call, stays on the caller's thread."""
+    lanes = deque(_lanes(batch))
+    outcomes: dict[int, _Outcome] = {}
+
+    def work() -> None:
+        while lanes:
+            try:
+                lane = lanes.popleft()
+            except IndexError:
+                return
+            for position in lane:
+                try:
+                    outcomes[position] = _run_call(batch.calls[position], batch)
+                except BaseException as error:
+                    outcomes[position] = error
+
+    helpers = [_daemon(contextvars.copy_context(), work) for _ in range(min(len(lanes), _MAX_THREADS) - 1)]
+    work()
+    for thread in helpers:
+        thread.join()
+    return _collect(batch, outcomes)
+
+
+async def _arun_call(call: ToolCall, batch: RunTools) -> ToolMessage:
+    flow = _answer(call, batch)
+    try:
+        invocation = next(flow)
+        while True:
+            try:
+                result = await _ainvoke(invocation)
+            except Exception as error:
+                invocation = flow.throw(error)
+            else:
+                invocation = flow.send(result)
+    except StopIteration as stop:
+        message: ToolMessage = stop.value
+        return message
+    finally:
+        flow.close()
+
+
+async def _ainvoke(invocation: _Invocation) -> tuple[str, tuple[Media, ...]]:
+    import anyio
+    from anyio.to_thread import run_sync
+
+    with anyio.move_on_after(invocation.tool.timeout):
+        if invocation.tool.awaits:
+            return await invocation.arun()
+        # Conversion runs in the worker thread too: a large result must not hold the event loop.
+        return await run_sync(invocation.run, abandon_on_cancel=True)
+    raise _Timeout
+
+
+async def arun_batch(batch: RunTools) -> ToolBatchResult:
+    """Execute a batch with tasks; sync tools run in worker threads with context variables copied."""
+    import anyio
+
+    lanes = _lanes(batch)
+    outcomes: dict[int, _Outcome] = {}
+
+    async def work(lane: list[int]) -> None:
+        for position in lane:
+            try:
+                outcomes[position] = await _arun_call(batch.calls[position], batch)
+            except anyio.get_cancelled_exc_class() as error:
+                outcomes[position] = error
+                raise
+            except BaseException as error:
+                outcomes[position] = error
+
+    if len(lanes) == 1:
+        await work(lanes[0])
+    elif lanes:
+        async with anyio.create_task_group() as group:
+            for lane in lanes:
+                group.start_soon(work, lane)
+    return _collect(batch, outcomes)

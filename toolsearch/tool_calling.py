@@ -1,0 +1,189 @@
+"""`ToolCallingAdvisor`: the tool-calling loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from inspect import isgenerator
+from typing import Any, TypeAlias, TypeVar
+
+from .chat import ChatRequest, ChatResponse
+from .effects import AdvisorFlow, Effect, RunTools, ToolBatchResult
+from .errors import ConfigurationError
+from .limits import CallCounter, ToolCallLimits
+from .messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
+from .tool import Tool
+
+__all__ = ["LoopState", "ToolCallingAdvisor", "has_tool_calls"]
+
+T = TypeVar("T")
+Hook: TypeAlias = T | Generator[Effect, Any, T]
+"""What a hook returns: the value itself, or a generator that yields effects and returns it."""
+
+
+@dataclass(slots=True)
+class LoopState:
+    """One turn of the loop, from request to response; hooks read it and may change it.
+
+    Attributes:
+        request: the request the turn began with.
+        resources: closed when the turn ends, however it ends.
+        executable: what may run in this round, by the name the model sees; None: the tools that were sent.
+        intercept: answers a call before it is run, or returns None to let it run.
+        unknown: the text that answers a call of a name not in `executable`; by default the closest names.
+        round: how often the model was asked.
+        usage: tokens of all rounds so far.
+        produced: the messages of the turn so far, oldest first.
+        extra: for subclasses: what they keep for the turn, under names of their own.
+    """
+
+    request: ChatRequest
+    resources: ExitStack
+    executable: Mapping[str, Tool] | None = None
+    intercept: Callable[[ToolCall], ToolMessage | None] | None = None
+    unknown: Callable[[str], str] | None = None
+    round: int = 0
+    usage: Usage = Usage()
+    produced: list[Message] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def has_tool_calls(response: ChatResponse) -> bool:
+    """The default answer to "one more round?": the model asked for tools."""
+    return bool(response.tool_calls)
+
+
+class ToolCallingAdvisor:
+    """Runs the tools a model asks for and asks it again, until it answers.
+
+    Args:
+        order: its place in the chain; advisors with a higher order see every round.
+        limits: on the calls of one turn.
+        raise_on_error: False answers a tool's exception to the model, True raises it, exception types raise those.
+        more_rounds: whether a response calls for running tools; by default, whether it holds tool calls.
+
+    Subclasses override the hooks `initialize_loop`, `before_call`, `after_call`, `next_instructions` and
+    `finalize_loop`. Each is a plain method, or a generator that yields effects and returns the value.
+
+    Example:
+        >>> from toolsearch import ChatClient
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> def add(a: int, b: int) -> int:
+        ...     "Add two numbers."
+        ...     return a + b
+        >>> model = ScriptedChatModel([[("add", {"a": 1, "b": 2})], "It is 3."])
+        >>> client = ChatClient(model, tools=[add], advisors=[ToolCallingAdvisor(limits=ToolCallLimits(total=5))])
+        >>> client.call("1 + 2?").text
+        'It is 3.'
+    """
+
+    def __init__(
+        self,
+        *,
+        order: int = 300,
+        limits: ToolCallLimits | None = None,
+        raise_on_error: bool | type[Exception] | tuple[type[Exception], ...] = False,
+        more_rounds: Callable[[ChatResponse], bool] = has_tool_calls,
+    ) -> None:
+        if not callable(more_rounds):
+            raise ConfigurationError("more_rounds must be a callable: response -> bool")
+        self.order = order
+        self.limits = limits or ToolCallLimits()
+        self.raise_on_error = (raise_on_error,) if isinstance(raise_on_error, type) else raise_on_error
+        self.more_rounds = more_rounds
+
+    def initialize_loop(self, state: LoopState, request: ChatRequest) -> Hook[ChatRequest]:
+        """Once a turn, before the first round; returns the request to start from."""
+        return request
+
+    def before_call(self, state: LoopState, request: ChatRequest) -> Hook[ChatRequest]:
+        """Before each round; returns the request to send. Changes are for this round only."""
+        return request
+
+    def after_call(self, state: LoopState, response: ChatResponse) -> Hook[ChatResponse]:
+        """After each round, with the model's response, the aggregate when streaming."""
+        return response
+
+    def next_instructions(
+        self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
+    ) -> Hook[ChatRequest]:
+        """After each round whose tools have run and which is not the last; returns the request to go on with."""
+        return request.replace(messages=(*request.messages, response.message, *batch.messages))
+
+    def finalize_loop(self, state: LoopState, response: ChatResponse) -> Hook[ChatResponse]:
+        """Once a turn, with the final response, also after return-direct and limits."""
+        return response
+
+    def advise(self, request: ChatRequest) -> AdvisorFlow:
+        """Run the loop."""
+        with ExitStack() as resources:
+            state = LoopState(request, resources)
+            counter = CallCounter(self.limits, request.messages)
+            request = yield from _hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")
+            while True:
+                state.round += 1
+                outgoing = yield from _hook(self.before_call(state, request), ChatRequest, "before_call")
+                response = yield outgoing
+                response = yield from _hook(self.after_call(state, response), ChatResponse, "after_call")
+                state.usage += response.usage
+                state.produced.append(response.message)
+                if not self.more_rounds(response):
+                    break
+                batch, breach = yield from self._run_tools(state, outgoing, response.tool_calls, counter)
+                state.produced.extend(batch.messages)
+                if breach or batch.return_direct:
+                    response = _ended(response, batch, breach)
+                    state.produced.append(response.message)
+                    break
+                following = self.next_instructions(state, request, response, batch)
+                request = yield from _hook(following, ChatRequest, "next_instructions")
+            response = response.replace(messages=tuple(state.produced), usage=state.usage)
+            return (yield from _hook(self.finalize_loop(state, response), ChatResponse, "finalize_loop"))
+
+    def _run_tools(
+        self, state: LoopState, outgoing: ChatRequest, calls: Sequence[ToolCall], counter: CallCounter
+    ) -> Generator[Effect, Any, tuple[ToolBatchResult, str]]:
+        """Run what may run; answer the rest. Returns the whole batch and the breach that ends the turn, if any."""
+        answers: dict[int, ToolMessage] = {}
+        breach = ""
+        for position, call in enumerate(calls):
+            refusal = counter.admit(call)
+            if breach or refusal:
+                text = refusal.text if refusal else "Not run: the turn ended."
+                answers[position] = ToolMessage(call.id, call.name, text, is_error=True)
+                if refusal and refusal.breach and self.limits.on_breach == "end":
+                    breach = breach or refusal.text
+            elif state.intercept and (answer := state.intercept(call)):
+                answers[position] = answer
+        executable = {tool.name: tool for tool in outgoing.tools} if state.executable is None else state.executable
+        to_run = tuple(call for position, call in enumerate(calls) if position not in answers)
+        ran = ToolBatchResult(())
+        if to_run:
+            ran = yield RunTools(
+                calls=to_run,
+                tools=executable,
+                request=outgoing,
+                unknown=state.unknown,
+                raise_on_error=self.raise_on_error,
+            )
+        results = iter(ran.messages)
+        messages = tuple(answers[i] if i in answers else next(results) for i in range(len(calls)))
+        return ToolBatchResult(messages, ran.return_direct and not answers), breach
+
+
+def _ended(response: ChatResponse, batch: ToolBatchResult, breach: str) -> ChatResponse:
+    """The response of a turn that ends without asking the model again."""
+    text = breach or "\n".join(message.content for message in batch.messages)
+    return ChatResponse(
+        messages=(AssistantMessage(text),),
+        finish_reason="tool_call_limit" if breach else "return_direct",
+        raw=response.raw,
+    )
+
+
+def _hook(value: Any, kind: type[T], name: str) -> Generator[Effect, Any, T]:
+    result = (yield from value) if isgenerator(value) else value
+    if not isinstance(result, kind):
+        raise ConfigurationError(f"the hook {name} must return a {kind.__name__}, not {type(result).__name__}")
+    return result
