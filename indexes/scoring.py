@@ -73,7 +73,8 @@ class Scores:
         total: how many tools (of the category) matched, where `values` holds only the best; None if it holds all.
         explain: the terms matched by the tool at a position, best first; asked for returned hits only.
         doubt: a sentence if the tools at these positions, taken together, leave most of the query unmatched, else "".
-        note: why `values` is empty, where there is more to say than "no match"; or what else is to be said of hits.
+        note: why `values` is empty, where there is more to say than "no match".
+        warning: a sentence to be said whatever was found, as part of the index could not be asked.
         dense: the scores of all tools, where the index has them.
         weight: how much these scores count in a fusion.
     """
@@ -83,6 +84,7 @@ class Scores:
     explain: Callable[[int], tuple[Match, ...]] = _no_matches
     doubt: Callable[[Sequence[int]], str] = _no_doubt
     note: Note | None = None
+    warning: str = ""
     dense: Dense | None = None
     weight: float = 1.0
 
@@ -198,6 +200,8 @@ def respond(
     )
     if note is None:
         note = _judged(scores, order, values, named, category if found else None)
+        if scores.warning:
+            note = Note(note.code, f"{note.sentence} {scores.warning}") if note else Note("degraded", scores.warning)
     return ToolSearchResponse(
         hits=hits,
         total_matches=max(len(values), scores.total or 0),
