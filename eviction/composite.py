@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from threading import Lock
 
 from ..errors import ConfigurationError
-from .protocols import EvictionStrategy
+from .protocols import EvictionStrategy, checked_strategy
 
 __all__ = ["CompositeEviction"]
 
@@ -30,13 +30,7 @@ class CompositeEviction:
     def __init__(self, *strategies: EvictionStrategy) -> None:
         if not strategies:
             raise ConfigurationError("CompositeEviction needs at least one strategy, e.g. LruEviction(1000)")
-        for strategy in strategies:
-            if isinstance(strategy, type) or not isinstance(strategy, EvictionStrategy):
-                raise ConfigurationError(
-                    f"{strategy!r} is not an eviction strategy: it needs the methods touch and forget, "
-                    "and it must be an instance, not a class"
-                )
-        self.strategies = strategies
+        self.strategies = tuple(checked_strategy(strategy) for strategy in strategies)
         # One order of events for all strategies: otherwise a use and a removal at the same moment could leave a
         # session known to one and unknown to another.
         self._lock = Lock()

@@ -17,7 +17,7 @@ class NeverEvict:
         ()
     """
 
-    def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:  # noqa: ARG002 - the protocol's signature
+    def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
         """Return nothing."""
         return ()
 

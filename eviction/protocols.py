@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Protocol, runtime_checkable
 
-__all__ = ["EvictionStrategy"]
+from ..errors import ConfigurationError
+
+__all__ = ["EvictionStrategy", "checked_strategy"]
 
 
 @runtime_checkable
@@ -26,3 +28,17 @@ class EvictionStrategy(Protocol):
     def forget(self, session_id: Hashable) -> None:
         """Take note that `session_id` is gone, whoever removed it. An unknown id is ignored."""
         ...
+
+
+def checked_strategy(eviction: EvictionStrategy) -> EvictionStrategy:
+    """Return `eviction` if it is a strategy.
+
+    Raises:
+        ConfigurationError: if it lacks a method or is a class.
+    """
+    if isinstance(eviction, type) or not isinstance(eviction, EvictionStrategy):
+        raise ConfigurationError(
+            f"{eviction!r} is not an eviction strategy: it needs the methods touch and forget, "
+            "and it must be an instance, not a class"
+        )
+    return eviction

@@ -1,4 +1,4 @@
-"""Sessions over any index: equal tool sets share a searcher, turns hold leases, idle sessions are forgotten."""
+"""`SessionToolIndex`: sessions over any index. Equal sets share a searcher, turns hold leases, idle sessions go."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
-from types import TracebackType
 
 from .errors import ConfigurationError
 from .eviction import EvictionStrategy, LruEviction
-from .indexes.protocols import ToolIndex, ToolSearcher
+from .eviction.protocols import checked_strategy
+from .indexes.protocols import ToolIndex
 from .indexes.reference import ToolReference
 from .indexes.response import SearchMetadata, ToolSearchResponse
 from .searcher_cache import SearcherCache, SearcherHandle
+from .session_lease import SessionLease, search_with
 from .session_record import SessionRecord
 from .tool_set import ToolSet
 
 __all__ = ["SessionLease", "SessionRecord", "SessionToolIndex", "ToolSearchRequest"]
-
-_DEFAULT_MAX_RESULTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class SessionToolIndex:
 
     def __init__(self, index: ToolIndex | str = "bm25", eviction: EvictionStrategy | None = None) -> None:
         self._cache = SearcherCache(_resolved(index))
-        self._eviction = _checked_strategy(LruEviction(1000) if eviction is None else eviction)
+        self._eviction = checked_strategy(LruEviction(1000) if eviction is None else eviction)
         self._entries: dict[Hashable, _Entry] = {}
         self._lock = Lock()
         self._ended: deque[tuple[Hashable, _Entry]] = deque()  # turns that ended and are not yet counted off
@@ -117,7 +117,7 @@ class SessionToolIndex:
         del entry, evicted  # outside the lock
         if handle is None:
             return self._unknown(request)
-        return _search(handle.searcher, request.query, request.max_results, request.category)
+        return search_with(handle.searcher, request.query, request.max_results, request.category)
 
     def clear(self, session_id: Hashable) -> None:
         """Forget a session, at once; an unknown one is ignored.
@@ -149,10 +149,21 @@ class SessionToolIndex:
         tool_set = _tool_set(tools)
         if session_id is None:
             handle = self._cache.get(tool_set)
-            return SessionLease(None, None, _Entry(handle), handle, tool_set)
+            return SessionLease(SessionRecord(), tool_set, handle)
         key = _checked(session_id)
         entry, handle = self._enter(key, tool_set, turn=True)
-        return SessionLease(self, key, entry, handle, tool_set)
+        return SessionLease(entry.record, tool_set, handle, partial(self._leave, key, entry))
+
+    def record(self, session_id: Hashable) -> SessionRecord | None:
+        """Return what a session has found so far, or None if it is unknown; that is not a use of it.
+
+        Raises:
+            ConfigurationError: if the session id is None, blank or unhashable.
+        """
+        key = _checked(session_id)
+        with self._locked():
+            entry = self._entries.get(key)
+            return None if entry is None else entry.record
 
     def session_ids(self) -> tuple[Hashable, ...]:
         """Return the ids of all sessions, in the order they were made."""
@@ -252,82 +263,6 @@ class SessionToolIndex:
         )
 
 
-class SessionLease:
-    """A turn's hold on its session, its tools and its searcher: none of them changes or goes until it is closed.
-
-    Leaving the ``with`` block closes it, whatever the reason; so does collecting a lease nobody holds any more.
-
-    Attributes:
-        session: what the session has discovered; parallel turns of one session share it.
-        tools: the set this turn started with, in the order it was given.
-    """
-
-    __slots__ = ("_entry", "_held", "_key", "_sessions", "session", "tools")
-
-    def __init__(
-        self,
-        sessions: SessionToolIndex | None,
-        key: Hashable,
-        entry: _Entry,
-        handle: SearcherHandle,
-        tools: ToolSet,
-    ) -> None:
-        self._held = [handle]  # a list because its pop is atomic: of several closers one gets the handle
-        self._sessions = sessions
-        self._key = key
-        self._entry: _Entry | None = entry
-        self.session = entry.record
-        self.tools = tools
-
-    @property
-    def closed(self) -> bool:
-        """Whether the turn is over."""
-        return not self._held
-
-    @property
-    def searcher(self) -> ToolSearcher:
-        """The searcher over `tools`.
-
-        Raises:
-            ConfigurationError: if the lease is closed.
-        """
-        held = self._held[:]
-        if not held:
-            raise ConfigurationError(
-                "this turn is over and its lease closed; take a new one with SessionToolIndex.lease"
-            )
-        return held[0].searcher
-
-    def search(self, query: str, max_results: int | None = None, category: str | None = None) -> ToolSearchResponse:
-        """Return the tools of this turn that fit `query`, best first, at most 5 unless told otherwise.
-
-        Raises:
-            ConfigurationError: if the lease is closed.
-        """
-        return _search(self.searcher, query, max_results, category)
-
-    def close(self) -> None:
-        """End the turn: let go of the searcher, and of the session if it is to be evicted. Again: does nothing."""
-        try:
-            self._held.pop()
-        except IndexError:
-            return
-        entry, self._entry = self._entry, None
-        if self._sessions is not None and entry is not None:
-            self._sessions._leave(self._key, entry)
-
-    def __enter__(self) -> SessionLease:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
-
-
 def _checked(session_id: Hashable | None) -> Hashable:
     if session_id is None or (isinstance(session_id, str) and not session_id.strip()):
         raise ConfigurationError(
@@ -338,11 +273,6 @@ def _checked(session_id: Hashable | None) -> Hashable:
     except TypeError as error:
         raise ConfigurationError(f"a session id must be hashable, {session_id!r} is not") from error
     return session_id
-
-
-def _search(searcher: ToolSearcher, query: str, max_results: int | None, category: str | None) -> ToolSearchResponse:
-    limit = _DEFAULT_MAX_RESULTS if max_results is None else max_results
-    return searcher.search(query, max_results=limit, category=category)
 
 
 def _tool_set(tools: ToolSet | Iterable[ToolReference]) -> ToolSet:
@@ -359,12 +289,3 @@ def _resolved(index: ToolIndex | str) -> ToolIndex:
             f"{index!r} is not an index: it needs a method build(tools), and it must be an instance, not a class"
         )
     return index
-
-
-def _checked_strategy(eviction: EvictionStrategy) -> EvictionStrategy:
-    if isinstance(eviction, type) or not isinstance(eviction, EvictionStrategy):
-        raise ConfigurationError(
-            f"{eviction!r} is not an eviction strategy: it needs the methods touch and forget, "
-            "and it must be an instance, not a class"
-        )
-    return eviction

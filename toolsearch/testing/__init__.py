@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from .clock import FakeClock
+from .eviction_suite import EvictionSuite
 from .scripted import ScriptedAnswer, ScriptedChatModel, ScriptedStream, ScriptExhaustedError, estimate_usage
 
 if TYPE_CHECKING:
@@ -10,6 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChatModelSuite",
+    "EvictionSuite",
+    "FakeClock",
     "OpenAIWireServer",
     "ScriptExhaustedError",
     "ScriptedAnswer",

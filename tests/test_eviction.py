@@ -1,0 +1,277 @@
+"""Eviction strategies: each against its contract, a naive model, and its own promises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch.errors import ConfigurationError
+from toolsearch.eviction import (
+    AlwaysEvict,
+    CompositeEviction,
+    EvictionStrategy,
+    LruEviction,
+    NeverEvict,
+    TtlEviction,
+)
+from toolsearch.testing import EvictionSuite, FakeClock
+
+
+class TestLruContract(EvictionSuite):
+    def make_strategy(self) -> EvictionStrategy:
+        return LruEviction(3)
+
+
+class TestLruOfOneContract(EvictionSuite):
+    def make_strategy(self) -> EvictionStrategy:
+        return LruEviction(1)
+
+
+class TestTtlContract(EvictionSuite):
+    def make_strategy(self) -> EvictionStrategy:
+        self.clock = FakeClock()
+        return TtlEviction(10, clock=self.clock)
+
+    def pass_time(self, strategy: EvictionStrategy) -> None:
+        self.clock.advance(4)
+
+
+class TestCompositeContract(TestTtlContract):
+    def make_strategy(self) -> EvictionStrategy:
+        self.clock = FakeClock()
+        return CompositeEviction(LruEviction(5), TtlEviction(10, clock=self.clock))
+
+
+class TestAlwaysContract(EvictionSuite):
+    proposes_current = True
+
+    def make_strategy(self) -> EvictionStrategy:
+        return AlwaysEvict()
+
+
+class TestNeverContract(EvictionSuite):
+    def make_strategy(self) -> EvictionStrategy:
+        return NeverEvict()
+
+
+class NaiveLru:
+    """What `LruEviction` promises, said with two lists."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.kept: list[Hashable] = []
+        self.proposed: list[Hashable] = []
+
+    def touch(self, session_id: Hashable) -> list[Hashable]:
+        self.forget(session_id)
+        self.kept.append(session_id)
+        excess = len(self.kept) - self.limit
+        if excess > 0:
+            self.proposed += self.kept[:excess]
+            self.kept = self.kept[excess:]
+        return list(self.proposed)
+
+    def forget(self, session_id: Hashable) -> None:
+        self.kept = [other for other in self.kept if other != session_id]
+        self.proposed = [other for other in self.proposed if other != session_id]
+
+
+class NaiveTtl:
+    """What `TtlEviction` promises without a cap: every session but the current one that was idle for `ttl`."""
+
+    def __init__(self, ttl: float, clock: FakeClock) -> None:
+        self.ttl, self.clock = ttl, clock
+        self.last_use: dict[Hashable, float] = {}
+
+    def touch(self, session_id: Hashable) -> list[Hashable]:
+        self.forget(session_id)
+        self.last_use[session_id] = self.clock()
+        return [other for other, used in self.last_use.items() if self.clock() - used >= self.ttl]
+
+    def forget(self, session_id: Hashable) -> None:
+        self.last_use.pop(session_id, None)
+
+
+SESSIONS = st.sampled_from("abcdefg")
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("touch"), SESSIONS),
+        st.tuples(st.just("forget"), SESSIONS),
+        st.tuples(st.just("advance"), st.integers(0, 6)),
+        st.tuples(st.just("evict"), SESSIONS),
+    ),
+    max_size=60,
+)
+
+
+def replay(steps: Sequence[tuple[str, Any]], strategy: EvictionStrategy, naive: Any, clock: FakeClock) -> None:
+    """Do the same with both and compare after every touch; ``evict`` is a touch whose proposals are confirmed."""
+    for action, value in steps:
+        if action == "advance":
+            clock.advance(value)
+        elif action == "forget":
+            strategy.forget(value)
+            naive.forget(value)
+        else:
+            proposed = strategy.touch(value)
+            assert list(proposed) == list(naive.touch(value))
+            for session_id in proposed if action == "evict" else ():
+                strategy.forget(session_id)
+                naive.forget(session_id)
+
+
+@given(STEPS, st.integers(1, 5))
+def test_lru_does_what_the_naive_model_does(steps: Sequence[tuple[str, Any]], limit: int) -> None:
+    replay(steps, LruEviction(limit), NaiveLru(limit), FakeClock())
+
+
+@given(STEPS, st.integers(1, 12))
+def test_ttl_does_what_the_naive_model_does(steps: Sequence[tuple[str, Any]], ttl: int) -> None:
+    clock = FakeClock()
+    replay(steps, TtlEviction(ttl, clock=clock), NaiveTtl(ttl, clock), clock)
+
+
+@given(STEPS, st.integers(1, 5), st.integers(1, 12))
+def test_a_composite_proposes_what_any_of_its_strategies_proposes(
+    steps: Sequence[tuple[str, Any]], limit: int, ttl: int
+) -> None:
+    clock = FakeClock()
+    lru, idle = NaiveLru(limit), NaiveTtl(ttl, clock)
+
+    class NaiveUnion:
+        def touch(self, session_id: Hashable) -> list[Hashable]:
+            return list(dict.fromkeys(lru.touch(session_id) + idle.touch(session_id)))
+
+        def forget(self, session_id: Hashable) -> None:
+            lru.forget(session_id)
+            idle.forget(session_id)
+
+    replay(steps, CompositeEviction(LruEviction(limit), TtlEviction(ttl, clock=clock)), NaiveUnion(), clock)
+
+
+@given(STEPS)
+def test_always_proposes_all_that_is_not_forgotten_and_never_proposes_nothing(steps: Sequence[tuple[str, Any]]) -> None:
+    alive: list[Hashable] = []
+
+    class NaiveAlways:
+        def touch(self, session_id: Hashable) -> list[Hashable]:
+            self.forget(session_id)
+            alive.append(session_id)
+            return list(alive)
+
+        def forget(self, session_id: Hashable) -> None:
+            if session_id in alive:
+                alive.remove(session_id)
+
+    replay(steps, AlwaysEvict(), NaiveAlways(), FakeClock())
+    never = NeverEvict()
+    assert all(never.touch(value) == () for action, value in steps if action != "advance")
+
+
+@given(st.integers(1, 5), st.integers(1, 40))
+def test_ttl_takes_up_a_crowd_bit_by_bit_and_misses_none(cap: int, crowd: int) -> None:
+    clock = FakeClock()
+    ttl = TtlEviction(10, clock=clock, max_per_touch=cap)
+    for session_id in range(crowd):
+        ttl.touch(session_id)
+    clock.advance(10)
+    gone: list[Hashable] = []
+    while len(gone) < crowd:
+        proposed = ttl.touch("current")
+        assert 1 <= len(proposed) <= cap
+        gone += proposed
+        for session_id in proposed:
+            ttl.forget(session_id)
+    assert gone == list(range(crowd))
+    assert ttl.touch("current") == ()
+
+
+def test_proposals_that_are_not_confirmed_do_not_hold_up_a_capped_ttl() -> None:
+    clock = FakeClock()
+    ttl = TtlEviction(10, clock=clock, max_per_touch=1)
+    ttl.touch("in a long turn")
+    ttl.touch("idle")
+    clock.advance(10)
+    assert ttl.touch("current") == ("in a long turn",)
+    assert ttl.touch("current") == ("in a long turn", "idle")
+
+
+def test_idle_time_starts_anew_with_every_use() -> None:
+    clock = FakeClock()
+    ttl = TtlEviction(timedelta(minutes=1), clock=clock)
+    ttl.touch("busy")
+    ttl.touch("idle")
+    clock.advance(59)
+    ttl.touch("busy")
+    clock.advance(1)
+    assert ttl.touch("other") == ("idle",)
+
+
+def test_the_current_session_is_renewed_even_if_it_was_idle_for_too_long() -> None:
+    clock = FakeClock()
+    ttl = TtlEviction(10, clock=clock)
+    ttl.touch("a")
+    clock.advance(1000)
+    assert ttl.touch("a") == ()
+    clock.advance(9.5)
+    assert ttl.touch("b") == ()
+
+
+def test_a_use_withdraws_the_proposal() -> None:
+    lru = LruEviction(1)
+    lru.touch("a")
+    assert lru.touch("b") == ("a",)
+    assert lru.touch("a") == ("b",)
+
+
+def test_always_evict_in_a_composite_still_proposes_the_current_session() -> None:
+    assert CompositeEviction(AlwaysEvict(), LruEviction(10)).touch("a") == ("a",)
+
+
+def test_a_composite_of_one_is_that_one() -> None:
+    composite = CompositeEviction(LruEviction(1))
+    composite.touch("a")
+    assert composite.touch("b") == ("a",)
+    composite.forget("a")
+    assert composite.touch("b") == ()
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "3", None, math.nan])
+def test_lru_refuses_a_limit_that_keeps_nothing(limit: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"max_sessions.*at least 1"):
+        LruEviction(limit)
+
+
+@pytest.mark.parametrize("ttl", [0, -1, timedelta(0), timedelta(seconds=-1), math.nan, math.inf, True, "60", None])
+def test_ttl_refuses_a_time_that_is_not_positive_and_finite(ttl: Any) -> None:
+    with pytest.raises(ConfigurationError, match="ttl must be"):
+        TtlEviction(ttl)
+
+
+@pytest.mark.parametrize("cap", [0, -3, 2.0, True, None])
+def test_ttl_refuses_a_cap_under_which_nothing_would_ever_expire(cap: Any) -> None:
+    with pytest.raises(ConfigurationError, match="max_per_touch"):
+        TtlEviction(1, max_per_touch=cap)
+
+
+def test_ttl_refuses_a_clock_that_cannot_be_called() -> None:
+    not_a_clock: Any = 12.5
+    with pytest.raises(ConfigurationError, match="clock"):
+        TtlEviction(1, clock=not_a_clock)
+
+
+@pytest.mark.parametrize("strategies", [(), (LruEviction,), (LruEviction(1), None), ("lru",)])
+def test_a_composite_refuses_what_is_not_a_strategy(strategies: Any) -> None:
+    with pytest.raises(ConfigurationError):
+        CompositeEviction(*strategies)
+
+
+def test_strategies_say_what_they_are() -> None:
+    composite = CompositeEviction(LruEviction(5), TtlEviction(60), AlwaysEvict(), NeverEvict())
+    assert repr(composite) == "CompositeEviction(LruEviction(5), TtlEviction(60.0), AlwaysEvict(), NeverEvict())"

@@ -1,0 +1,78 @@
+"""`SessionRecord`: what a session found, in order, whoever adds to it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch.session_record import SessionRecord
+
+NAMES = st.sampled_from("abcdef")
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("discover"), st.lists(NAMES, max_size=5)),
+            st.tuples(st.just("use"), st.lists(NAMES, min_size=1, max_size=1)),
+            st.tuples(st.just("forget"), st.lists(NAMES, max_size=2)),
+        ),
+        max_size=30,
+    )
+)
+def test_it_does_what_two_lists_do(steps: list[tuple[str, list[str]]]) -> None:
+    record = SessionRecord()
+    found: list[str] = []
+    by_use: list[str] = []
+    for action, names in steps:
+        if action == "discover":
+            new = [name for name in dict.fromkeys(names) if name not in found]
+            assert record.discover(iter(names)) == tuple(new)
+            found += new
+        elif action == "use":
+            record.touch_tool(names[0])
+            names = [name for name in names if name in found]
+        else:
+            record.forget_tools(iter(names))
+            found = [name for name in found if name not in names]
+            by_use = [name for name in by_use if name not in names]
+            names = []
+        for name in names:
+            by_use = [other for other in by_use if other != name] + [name]
+        assert record.discovered == tuple(found)
+        assert record.least_recently_used == tuple(by_use)
+
+
+def test_parallel_searches_lose_nothing_and_claim_nothing_twice() -> None:
+    record = SessionRecord()
+    workers, each = 8, 50
+    start = Barrier(workers)
+
+    def find(worker: int) -> list[str]:
+        start.wait()
+        return [name for n in range(each) for name in record.discover([f"shared_{n}", f"own_{worker}_{n}"])]
+
+    with ThreadPoolExecutor(workers) as pool:
+        claimed = [name for names in pool.map(find, range(workers)) for name in names]
+    expected = {f"shared_{n}" for n in range(each)} | {f"own_{w}_{n}" for w in range(workers) for n in range(each)}
+    assert len(claimed) == len(set(claimed))
+    assert set(claimed) == set(record.discovered) == expected
+
+
+def test_of_all_that_freeze_the_first_wins() -> None:
+    record = SessionRecord()
+    assert record.frozen is None
+    workers = 8
+    start = Barrier(workers)
+
+    def freeze(worker: int) -> object:
+        start.wait()
+        return record.freeze(f"description {worker}")
+
+    with ThreadPoolExecutor(workers) as pool:
+        kept = set(pool.map(freeze, range(workers)))
+    assert kept == {record.frozen}
+    assert record.freeze("later") == record.frozen != "later"

@@ -1,0 +1,586 @@
+"""`SessionToolIndex`: sessions, leases and eviction over an index of our own."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Hashable, Sequence
+from datetime import timedelta
+from typing import Any
+from weakref import ref
+
+import pytest
+
+from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexFailure
+from toolsearch.eviction import AlwaysEvict, CompositeEviction, LruEviction, NeverEvict, TtlEviction
+from toolsearch.indexes.reference import ToolReference
+from toolsearch.indexes.response import SearchMetadata, ToolHit, ToolSearchResponse
+from toolsearch.sessions import SessionLease, SessionRecord, SessionToolIndex, ToolSearchRequest
+from toolsearch.testing import FakeClock
+from toolsearch.tool_set import ToolSet
+
+
+class NameSearcher:
+    """Finds the tools whose name contains the query."""
+
+    def __init__(self, tools: Sequence[ToolReference]) -> None:
+        self.tools = tuple(tools)
+
+    def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
+        found = [tool for tool in self.tools if query in tool.name and (not category or category in tool.categories)]
+        hits = tuple(ToolHit(tool.name, tool.description) for tool in found[:max_results])
+        return ToolSearchResponse(hits=hits, total_matches=len(found))
+
+
+class NameIndex:
+    """Builds `NameSearcher` and keeps account of it; fails when told to."""
+
+    def __init__(self) -> None:
+        self.built: list[tuple[str, ...]] = []
+        self.searchers: list[ref[NameSearcher]] = []
+        self.failure: BaseException | None = None
+
+    def build(self, tools: Sequence[ToolReference]) -> NameSearcher:
+        if self.failure is not None:
+            raise self.failure
+        searcher = NameSearcher(tools)
+        self.built.append(tuple(tool.name for tool in tools))
+        self.searchers.append(ref(searcher))
+        return searcher
+
+    @property
+    def alive(self) -> int:
+        return sum(searcher() is not None for searcher in self.searchers)
+
+
+def tools(*names: str) -> ToolSet:
+    """A new set, equal to any other of these names."""
+    return ToolSet(ToolReference(name=name) for name in names)
+
+
+def names_for(sessions: SessionToolIndex, session_id: Hashable, query: str = "") -> tuple[str, ...]:
+    return sessions.search(ToolSearchRequest(session_id=session_id, query=query)).names
+
+
+@pytest.fixture
+def index() -> NameIndex:
+    return NameIndex()
+
+
+# Searching
+
+
+def test_each_session_searches_its_own_tools(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    sessions.index("ann", tools("get_weather", "get_time"))
+    sessions.index("bob", [ToolReference(name="get_mail")])
+    assert names_for(sessions, "ann", "get") == ("get_time", "get_weather")
+    assert names_for(sessions, "bob", "get") == ("get_mail",)
+
+
+def test_the_request_reaches_the_searcher(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    sessions.index("ann", [ToolReference(name=f"tool_{n}", tags=("odd",) if n % 2 else ()) for n in range(20)])
+    by_default = sessions.search(ToolSearchRequest(session_id="ann", query="tool"))
+    narrowed = sessions.search(ToolSearchRequest(session_id="ann", query="tool", max_results=7, category="odd"))
+    assert (len(by_default.hits), by_default.total_matches) == (5, 20)
+    assert (len(narrowed.hits), narrowed.total_matches) == (7, 10)
+
+
+def test_an_unknown_session_is_answered_with_the_reason_and_stays_unknown(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(1))
+    sessions.index("ann", tools("a"))
+    response = sessions.search(ToolSearchRequest(session_id="bob", query="weather"))
+    assert (response.hits, response.total_matches, response.reason_code) == ((), 0, "unknown_session")
+    assert "'bob'" in response.reason
+    assert response.metadata == SearchMetadata("NameIndex", "weather")
+    assert sessions.session_ids() == ("ann",)
+
+
+def test_a_session_without_tools_is_not_an_unknown_one(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    sessions.index("ann", [])
+    assert sessions.search(ToolSearchRequest(session_id="ann", query="x")).reason_code is None
+    assert "ann" in sessions
+
+
+@pytest.mark.parametrize("session_id", [None, "", " \t", ["a", "list"], ("tenant", [])])
+def test_ids_that_name_no_session_are_refused_everywhere(index: NameIndex, session_id: Any) -> None:
+    sessions = SessionToolIndex(index)
+    with pytest.raises(ConfigurationError, match="session id"):
+        sessions.index(session_id, tools("a"))
+    with pytest.raises(ConfigurationError, match="session id"):
+        sessions.search(ToolSearchRequest(session_id=session_id, query="a"))
+    with pytest.raises(ConfigurationError, match="session id"):
+        sessions.clear(session_id)
+    if session_id is not None:
+        with pytest.raises(ConfigurationError, match="session id"):
+            sessions.lease(session_id, tools("a"))
+    assert (len(sessions), index.built) == (0, [])
+
+
+def test_a_query_is_a_string(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    sessions.index("ann", tools("a"))
+    not_a_query: Any = None
+    with pytest.raises(ConfigurationError, match="query is a string, not NoneType"):
+        sessions.search(ToolSearchRequest(session_id="ann", query=not_a_query))
+
+
+def test_tenants_with_the_same_session_id_are_strangers(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    with sessions.lease(("acme", "1"), tools("a")) as acme, sessions.lease(("umbrella", "1"), tools("a")) as umbrella:
+        acme.session.discover(["a"])
+        acme.session.freeze("acme's")
+        assert (umbrella.session.discovered, umbrella.session.frozen) == ((), None)
+    sessions.clear(("acme", "1"))
+    assert sessions.session_ids() == (("umbrella", "1"),)
+
+
+@pytest.mark.parametrize("not_an_index", [NameIndex, None, 3])
+def test_what_is_not_an_index_is_refused(not_an_index: Any) -> None:
+    with pytest.raises(ConfigurationError, match="is not an index"):
+        SessionToolIndex(not_an_index)
+
+
+@pytest.mark.parametrize("not_a_strategy", [LruEviction, 1000, "lru"])
+def test_what_is_not_an_eviction_strategy_is_refused(index: NameIndex, not_a_strategy: Any) -> None:
+    with pytest.raises(ConfigurationError, match="is not an eviction strategy"):
+        SessionToolIndex(index, not_a_strategy)
+
+
+def test_it_says_how_full_it_is(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(7))
+    sessions.index("ann", tools("a"))
+    sessions.index("bob", tools("a"))
+    assert repr(sessions) == "<SessionToolIndex over NameIndex, LruEviction(7): 2 sessions, 1 searchers>"
+
+
+# Sharing
+
+
+def test_a_hundred_sessions_over_equal_sets_hold_one_searcher_until_the_last_goes(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    for number in range(100):
+        sessions.index(number, tools(*["abc", "bca", "cab"][number % 3]))
+    assert (index.built, index.alive) == ([("a", "b", "c")], 1)
+    for number in range(99):
+        sessions.clear(number)
+    assert (names_for(sessions, 99), index.alive) == (("a", "b", "c"), 1)
+    sessions.clear(99)
+    assert index.alive == 0
+
+
+def test_the_last_eviction_frees_the_searcher_and_a_return_builds_it_again(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(1))
+    sessions.index("ann", tools("a"))
+    sessions.index("bob", tools("b"))
+    assert (index.alive, sessions.session_ids()) == (1, ("bob",))
+    sessions.index("ann", tools("a"))
+    assert index.built == [("a",), ("b",), ("a",)]
+
+
+def test_results_do_not_depend_on_who_came_first(index: NameIndex) -> None:
+    for first, second in [("cab", "bca"), ("bca", "cab")]:
+        sessions = SessionToolIndex(index)
+        sessions.index("first", tools(*first))
+        sessions.index("second", tools(*second))
+        assert names_for(sessions, "second") == ("a", "b", "c")
+
+
+def test_a_new_set_replaces_the_old_and_frees_it_but_keeps_what_was_discovered(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    with sessions.lease("ann", tools("a")) as turn:
+        turn.session.discover(["a"])
+    with sessions.lease("ann", tools("a", "b")) as turn:
+        assert turn.session.discovered == ("a",)
+        assert turn.search("").names == ("a", "b")
+    assert index.alive == 1
+
+
+def test_an_equal_set_builds_nothing_even_if_it_is_another_object(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    for _ in range(3):
+        with sessions.lease("ann", tools("b", "a")) as turn:
+            assert turn.tools.names == ("b", "a")
+    assert len(index.built) == 1
+
+
+def test_a_known_session_costs_less_than_a_kilobyte(index: NameIndex) -> None:
+    count = 2000
+    catalog = ToolSet(ToolReference(name=f"tool_{n}", description="x" * 100) for n in range(300))
+    sessions = SessionToolIndex(index, LruEviction(2 * count))
+    sessions.index("first", catalog)
+    found = catalog.names[:5]
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(count):
+            with sessions.lease(("tenant", f"session-{number}"), ToolSet(catalog)) as turn:
+                turn.session.discover(found)
+                turn.session.freeze(catalog)
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used / count < 1024
+    assert len(index.built) == 1
+
+
+class DegradedOnce(NameIndex):
+    """Its first searcher lacks a part, as a hybrid's does when its embedder cannot be reached."""
+
+    def build(self, tools: Sequence[ToolReference]) -> NameSearcher:
+        searcher = super().build(tools)
+        searcher.degraded = len(self.built) == 1  # type: ignore[attr-defined]
+        return searcher
+
+
+def test_a_degraded_searcher_is_used_but_a_later_session_builds_anew() -> None:
+    index = DegradedOnce()
+    sessions = SessionToolIndex(index)
+    sessions.index("ann", tools("a"))
+    assert names_for(sessions, "ann") == ("a",)
+    sessions.index("bob", tools("a"))
+    sessions.index("eve", tools("a"))
+    assert len(index.built) == 2
+    sessions.index("ann", tools("a"))  # what bob has is whole: ann changes to it
+    assert (len(index.built), index.alive) == (2, 1)
+
+
+def test_the_turn_after_a_degraded_one_tries_again() -> None:
+    index = DegradedOnce()
+    sessions = SessionToolIndex(index)
+    for _ in range(3):
+        with sessions.lease("ann", tools("a")) as turn:
+            assert turn.search("a").names == ("a",)
+    assert len(index.built) == 2
+
+
+class Unreferable:
+    """A searcher that allows no weak references, as one written in C may be."""
+
+    __slots__ = ()
+
+    def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
+        return ToolSearchResponse()
+
+
+class UnreferableIndex(NameIndex):
+    def build(self, tools: Sequence[ToolReference]) -> Any:
+        self.built.append(())
+        return Unreferable()
+
+
+def test_searchers_that_cannot_be_weakly_referenced_are_shared_too() -> None:
+    index = UnreferableIndex()
+    sessions = SessionToolIndex(index)
+    sessions.index("ann", tools("a"))
+    sessions.index("bob", tools("a"))
+    assert len(index.built) == 1
+
+
+# Failure
+
+
+def test_a_failed_build_leaves_the_old_set_and_can_be_repeated(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    sessions.index("ann", tools("a"))
+    index.failure = IndexFailure("the disk is full")
+    for _ in range(2):
+        with pytest.raises(IndexFailure, match="disk is full"):
+            sessions.index("ann", tools("b"))
+        assert names_for(sessions, "ann") == ("a",)
+    index.failure = None
+    sessions.index("ann", tools("b"))
+    assert names_for(sessions, "ann") == ("b",)
+
+
+@pytest.mark.parametrize("failure", [IndexFailure("no"), ValueError("a plug-in's own"), KeyboardInterrupt()])
+def test_a_failed_build_of_one_session_changes_nothing_for_others(index: NameIndex, failure: BaseException) -> None:
+    sessions = SessionToolIndex(index, LruEviction(1))
+    sessions.index("ann", tools("a"))
+    index.failure = failure
+    with pytest.raises(type(failure)):
+        sessions.lease("bob", tools("b"))
+    assert (sessions.session_ids(), names_for(sessions, "ann")) == (("ann",), ("a",))
+
+
+def test_a_session_whose_build_failed_can_still_be_evicted(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(1))
+    sessions.index("ann", tools("a"))
+    index.failure = IndexFailure("no")
+    with pytest.raises(IndexFailure):
+        sessions.lease("ann", tools("b"))
+    index.failure = None
+    sessions.index("bob", tools("b"))
+    assert sessions.session_ids() == ("bob",)
+
+
+def test_two_tools_of_one_name_are_refused_before_anything_happens(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    with pytest.raises(DuplicateToolError):
+        sessions.lease("ann", [ToolReference(name="a"), ToolReference(name="a", source="s")])
+    assert "ann" not in sessions
+
+
+def test_an_index_that_builds_no_searcher_is_named() -> None:
+    class Forgetful:
+        def build(self, tools: Sequence[ToolReference]) -> Any:
+            return None
+
+    with pytest.raises(IndexFailure, match=r"Forgetful\.build returned None"):
+        SessionToolIndex(Forgetful()).index("ann", tools("a"))
+
+
+# Eviction and leases
+
+
+def test_a_search_counts_as_a_use(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(2))
+    sessions.index("ann", tools("a"))
+    sessions.index("bob", tools("b"))
+    names_for(sessions, "ann")
+    sessions.index("eve", tools("c"))
+    assert sessions.session_ids() == ("ann", "eve")
+
+
+def test_by_default_the_thousand_sessions_used_last_stay(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    one_set = tools("a")
+    for number in range(1001):
+        sessions.index(number, one_set)
+    assert (len(sessions), 0 in sessions, 1 in sessions) == (1000, False, True)
+
+
+def test_a_session_in_a_turn_is_evicted_at_its_end(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(1))
+    with sessions.lease("ann", tools("a")) as turn:
+        turn.session.discover(["a"])
+        sessions.index("bob", tools("b"))
+        assert sessions.session_ids() == ("ann", "bob")
+        assert turn.search("a").names == ("a",)
+        assert names_for(sessions, "bob") == ("b",)
+    assert (sessions.session_ids(), index.alive) == (("bob",), 1)
+    with sessions.lease("ann", tools("a")) as turn:
+        assert turn.session.discovered == ()
+
+
+def test_it_goes_with_the_last_of_parallel_turns(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(1))
+    first = sessions.lease("ann", tools("a"))
+    second = sessions.lease("ann", tools("a"))
+    sessions.index("bob", tools("b"))
+    first.close()
+    first.close()
+    assert "ann" in sessions
+    second.close()
+    assert sessions.session_ids() == ("bob",)
+
+
+def test_a_newer_use_withdraws_the_proposal(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(1))
+    with sessions.lease("ann", tools("a")):
+        sessions.index("bob", tools("b"))
+        names_for(sessions, "ann")
+        assert sessions.session_ids() == ("ann",)
+    assert sessions.session_ids() == ("ann",)
+
+
+def test_a_turn_longer_than_the_idle_time_keeps_its_session(index: NameIndex) -> None:
+    time = FakeClock()
+    sessions = SessionToolIndex(index, TtlEviction(timedelta(minutes=5), clock=time))
+    with sessions.lease("ann", tools("a")) as turn:
+        time.advance(3600)
+        sessions.index("bob", tools("b"))
+        assert turn.search("a").names == ("a",)
+        assert "ann" in sessions
+    assert sessions.session_ids() == ("bob",)
+
+
+def test_strategies_combine(index: NameIndex) -> None:
+    time = FakeClock()
+    sessions = SessionToolIndex(index, CompositeEviction(LruEviction(2), TtlEviction(10, clock=time)))
+    for name in "abc":
+        sessions.index(name, tools("x"))
+    assert sessions.session_ids() == ("b", "c")
+    time.advance(10)
+    sessions.index("d", tools("x"))
+    assert sessions.session_ids() == ("d",)
+
+
+def test_always_evict_keeps_a_session_for_its_turn_only(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, AlwaysEvict())
+    with sessions.lease("ann", tools("a")) as turn:
+        assert turn.search("a").names == ("a",)
+        assert "ann" in sessions
+    assert (len(sessions), index.alive) == (0, 0)
+
+
+def test_always_evict_without_turns_keeps_a_session_until_another_is_used(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, AlwaysEvict())
+    sessions.index("ann", tools("a"))
+    assert names_for(sessions, "ann") == names_for(sessions, "ann") == ("a",)
+    sessions.index("bob", tools("b"))
+    assert sessions.session_ids() == ("bob",)
+
+
+def test_never_evict_keeps_all(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, NeverEvict())
+    for number in range(50):
+        sessions.index(number, tools("a"))
+    assert len(sessions) == 50
+
+
+def test_clearing_an_unknown_session_is_fine(index: NameIndex) -> None:
+    SessionToolIndex(index).clear("nobody")
+
+
+def test_a_cleared_session_is_not_evicted_in_the_place_of_another(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(2))
+    sessions.index("ann", tools("a"))
+    sessions.index("bob", tools("b"))
+    sessions.clear("ann")
+    sessions.index("eve", tools("c"))
+    assert sessions.session_ids() == ("bob", "eve")
+
+
+def test_clearing_during_a_turn_lets_the_turn_finish_and_the_next_start_anew(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(1))
+    with sessions.lease("ann", tools("a")) as turn:
+        turn.session.discover(["a"])
+        sessions.clear("ann")
+        assert "ann" not in sessions
+        assert turn.search("a").names == ("a",)
+        assert turn.session.discovered == ("a",)
+        with sessions.lease("ann", tools("b")) as next_turn:
+            assert next_turn.session.discovered == ()
+            turn.close()
+            assert sessions.session_ids() == ("ann",)
+    assert names_for(sessions, "ann") == ("b",)
+
+
+def test_a_turn_keeps_the_set_it_started_with(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    with sessions.lease("ann", tools("a")) as turn:
+        sessions.index("ann", tools("b"))
+        assert turn.search("").names == ("a",)
+        assert names_for(sessions, "ann") == ("b",)
+    assert index.alive == 1
+
+
+def test_parallel_turns_of_a_session_share_what_they_discover(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    with sessions.lease("ann", tools("a")) as one, sessions.lease("ann", tools("b")) as other:
+        one.session.discover(["a"])
+        assert other.session is one.session
+        assert other.session.discovered == ("a",)
+
+
+def test_without_a_session_id_nothing_is_remembered_or_shared_but_the_searcher(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(1))
+    sessions.index("ann", tools("a"))
+    with sessions.lease(None, tools("a")) as one, sessions.lease(None, tools("a")) as other:
+        one.session.discover(["a"])
+        assert other.session.discovered == ()
+        assert one.searcher is other.searcher
+        assert sessions.session_ids() == ("ann",)
+    assert len(index.built) == 1
+    sessions.clear("ann")
+    assert index.alive == 0
+
+
+def test_a_failing_turn_closes_its_lease(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, AlwaysEvict())
+
+    def turn() -> None:
+        with sessions.lease("ann", tools("a")):
+            raise RuntimeError("the model is down")
+
+    with pytest.raises(RuntimeError, match="model is down"):
+        turn()
+    assert len(sessions) == 0
+
+
+def test_an_abandoned_stream_closes_its_lease(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, AlwaysEvict())
+
+    def stream() -> Any:
+        with sessions.lease("ann", tools("a")) as turn:
+            yield from turn.search("a").names
+
+    abandoned = stream()
+    assert next(abandoned) == "a"
+    assert "ann" in sessions
+    del abandoned
+    gc.collect()
+    assert (len(sessions), index.alive) == (0, 0)
+
+
+def test_a_lease_dropped_without_closing_closes_itself(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, AlwaysEvict())
+    lease: SessionLease | None = sessions.lease("ann", tools("a"))
+    assert lease is not None
+    assert "ann" in sessions
+    del lease
+    gc.collect()
+    assert len(sessions) == 0
+
+
+def test_a_closed_lease_lets_go_and_says_so(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    lease = sessions.lease("ann", tools("a"))
+    assert not lease.closed
+    lease.close()
+    sessions.clear("ann")
+    assert (lease.closed, index.alive) == (True, 0)
+    with pytest.raises(ConfigurationError, match="turn is over"):
+        lease.search("a")
+    assert isinstance(lease.session, SessionRecord)
+    assert lease.tools == tools("a")
+
+
+class ClosesALease(LruEviction):
+    """Closes a lease in the middle of `touch`, as the garbage collector may at any moment."""
+
+    victim: SessionLease | None = None
+
+    def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
+        proposed = super().touch(session_id)
+        if self.victim is not None:
+            self.victim.close()
+        return proposed
+
+
+def test_a_lease_collected_inside_the_lock_neither_hangs_nor_is_lost(index: NameIndex) -> None:
+    eviction = ClosesALease(1)
+    sessions = SessionToolIndex(index, eviction)
+    eviction.victim = sessions.lease("ann", tools("a"))
+    sessions.index("bob", tools("b"))
+    assert (sessions.session_ids(), index.alive) == (("bob",), 1)
+
+
+class Broken(LruEviction):
+    """A strategy that fails when told to."""
+
+    failing = False
+
+    def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
+        if self.failing:
+            raise OSError("the strategy's store is gone")
+        return super().touch(session_id)
+
+
+def test_a_failing_strategy_fails_the_call_and_leaves_no_lease_behind(index: NameIndex) -> None:
+    eviction = Broken(1)
+    sessions = SessionToolIndex(index, eviction)
+    sessions.index("ann", tools("a"))
+    eviction.failing = True
+    with pytest.raises(OSError, match="store is gone"):
+        sessions.lease("ann", tools("b"))
+    with pytest.raises(OSError, match="store is gone"):
+        sessions.lease("bob", tools("b"))
+    assert sessions.session_ids() == ("ann",)
+    eviction.failing = False
+    assert names_for(sessions, "ann") == ("a",)
+    sessions.index("bob", tools("b"))
+    assert sessions.session_ids() == ("bob",)
