@@ -13,7 +13,7 @@ from .errors import ConfigurationError, DuplicateToolError
 from .names import is_wire_name, wire_name
 from .tool import Tool
 
-__all__ = ["ToolLike", "ToolProvider", "collect_tools", "name_tools"]
+__all__ = ["ToolLike", "ToolProvider", "collect_tools", "expand_tools", "name_tools", "resolve_tools"]
 
 
 @runtime_checkable
@@ -45,7 +45,25 @@ def collect_tools(*items: ToolLike) -> tuple[Tool, ...]:
         >>> collect_tools([ping], ({"name": "echo"}, lambda text: text))
         (Tool('ping'), Tool('echo'))
     """
-    return tuple(tool for item in items for tool in _tools_of(item))
+    return resolve_tools(expand_tools(*items))
+
+
+def expand_tools(*items: ToolLike) -> tuple[Tool | ToolProvider, ...]:
+    """Return the tools that `items` are or hold, and the providers among them without asking these.
+
+    Raises:
+        ConfigurationError: for an item without tools, saying what to write instead.
+    """
+    return tuple(found for item in items for found in _expand(item))
+
+
+def resolve_tools(found: Iterable[Tool | ToolProvider]) -> tuple[Tool, ...]:
+    """Return the tools, each provider's in its place; a provider may take its time."""
+    return tuple(
+        tool
+        for one in found
+        for tool in ([one] if isinstance(one, Tool) else resolve_tools(expand_tools(list(one.tools()))))
+    )
 
 
 def name_tools(tools: Iterable[Tool], reserved: Iterable[str] = ("tool_search",)) -> tuple[Tool, ...]:
@@ -82,7 +100,7 @@ def name_tools(tools: Iterable[Tool], reserved: Iterable[str] = ("tool_search",)
     return tuple(named)
 
 
-def _tools_of(item: Any) -> Iterator[Tool]:
+def _expand(item: Any) -> Iterator[Tool | ToolProvider]:
     if isinstance(item, Tool):
         yield item
     elif isinstance(item, type):
@@ -93,14 +111,14 @@ def _tools_of(item: Any) -> Iterator[Tool]:
         yield Tool.from_definition(*item)
     elif isinstance(item, (list, tuple, Iterator, ValuesView)):
         for member in item:
-            yield from _tools_of(member)
+            yield from _expand(member)
     elif is_definition(item) and not isinstance(item, ToolProvider):
         raise ConfigurationError(
-            f"the tool definition {_short(item)} comes without a function to run; pass the pair (definition, function), "
-            "or Tool.from_definition(definition) for one that is only listed"
+            f"the tool definition {_short(item)} comes without a function to run; pass the pair "
+            "(definition, function), or Tool.from_definition(definition) for one that is only listed"
         )
     elif isinstance(item, ToolProvider):
-        yield from _tools_of(list(item.tools()))
+        yield item
     else:
         yield from _marked_or_callable(item)
 

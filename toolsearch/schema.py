@@ -13,22 +13,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic.errors import PydanticUserError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import (
-    GenerateJsonSchema,
-    JsonSchemaValue,
-    JsonSchemaWarningKind,
-    PydanticInvalidForJsonSchema,
-)
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchemaWarningKind
 from pydantic_core import PydanticUndefined, core_schema
 
-from .arguments import ArgumentError, conversion_problems, invalid_arguments
+from .arguments import ArgumentError
 from .context import ToolContext
 from .docstrings import parse_docstring
 from .errors import ConfigurationError
-from .typed_dicts import adapted_typed_dict
+from .problems import conversion_problems, invalid_arguments, unknown_argument
 from .signature import Parameter, docstring, origin, parameters_of
+from .typed_dicts import adapted_typed_dict
 
 __all__ = ["FunctionDescription", "describe_function"]
 
@@ -87,8 +83,7 @@ class FunctionDescription:
     Args:
         description: the docstring without its part on parameters.
         parameters: the JSON Schema of the arguments.
-        arguments: those arguments in the function's order.
-        injected: names of parameters that take the `ToolContext`, with whether they are positional only.
+        arguments: in the function's order those that a model gives, and the parameters that take the context.
     """
 
     description: str
@@ -104,7 +99,7 @@ class FunctionDescription:
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
         known = [a.wire_name for a in self.arguments if isinstance(a, Argument)]
-        problems = [f"{name!r}: unknown argument" for name in args if name not in known]
+        problems = [unknown_argument(name, known) for name in args if name not in known]
         for argument in self.arguments:
             if isinstance(argument, Parameter):
                 value: Any = ctx

@@ -56,7 +56,7 @@ def is_async(fn: Callable[..., Any] | None) -> bool:
     """Whether calling `fn` gives a coroutine, as far as that can be seen without calling it."""
     if fn is None:
         return False
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(_core(fn), "__call__", None))
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(_core(fn)).__call__)
 
 
 def default_name(fn: Callable[..., Any]) -> str:

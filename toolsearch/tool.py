@@ -293,7 +293,7 @@ def _checked_name(name: object) -> str:
 
 def _checked_function(name: str, fn: Any) -> Callable[..., Any] | None:
     if fn is None or (callable(fn) and not isinstance(fn, type) and not inspect.isasyncgenfunction(fn)):
-        return fn  # type: ignore[no-any-return]  # checked to be callable
+        return fn  # checked to be callable
     if inspect.isasyncgenfunction(fn):
         raise ConfigurationError(f"the tool {name!r} has an async generator for a function; return a list instead")
     raise ConfigurationError(f"the tool {name!r} needs a function, not {fn!r}")

@@ -21,7 +21,8 @@ def adapted_typed_dict(cls: Any, _seen: dict[Any, Any] | None = None) -> Any:
     seen = {} if _seen is None else _seen
     if cls in seen:
         return seen[cls]
-    made: Any = TypedDict(cls.__name__, {})  # type: ignore[operator]
+    make: Any = TypedDict
+    made = make(cls.__name__, {})
     seen[cls] = made
     made.__module__, made.__doc__, made.__total__ = cls.__module__, cls.__doc__, cls.__total__
     made.__required_keys__, made.__optional_keys__ = cls.__required_keys__, cls.__optional_keys__
@@ -40,4 +41,4 @@ def _adapted_field(hint: Any, seen: dict[Any, Any]) -> Any:
     kind: Any = typing.get_origin(hint)
     if kind is typing.Annotated:
         return typing.Annotated[adapted[0], *hint.__metadata__]
-    return typing.Union[adapted] if isinstance(hint, type(int | str)) else kind[adapted]
+    return typing.Union[adapted] if isinstance(hint, type(int | str)) else kind[adapted]  # noqa: UP007

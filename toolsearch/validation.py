@@ -1,0 +1,156 @@
+"""Checking arguments against a tool's JSON Schema, without network and in linear time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from cachetools import LRUCache
+from jsonschema import Draft202012Validator, FormatChecker, SchemaError, ValidationError, validators
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from .patterns import found_in
+from .problems import extra_names, schema_problems
+
+__all__ = ["validate"]
+
+_DEEPEST_FOR_SURE = 100
+_MOST_ERRORS = 20
+_NO_SCHEMAS: Registry[Any] = Registry()  # resolves what is inside the schema, fetches nothing
+_NO_FORMATS = FormatChecker(formats=())
+_DATA = frozenset({"const", "enum", "default", "examples"})
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+
+_validators: LRUCache[bytes, Any] = LRUCache(maxsize=1024)
+_lock = threading.Lock()
+
+
+def validate(schema: Mapping[str, Any], digest: bytes, arguments: dict[str, Any]) -> list[str]:
+    """Return what is wrong with `arguments`, in words; nothing where they fit.
+
+    A part of the schema that cannot be judged (a reference to elsewhere, a pattern beyond re2, a schema that is
+    not valid itself) is taken to be met: the tool decides.
+
+    Args:
+        schema: the JSON Schema, of the draft that its ``$schema`` names, else of 2020-12.
+        digest: a key under which the validator made of the schema is kept.
+        arguments: what the model sent.
+    """
+    validator = _validator(schema, digest)
+    if validator is None:
+        return []
+    problems: list[str] = []
+    try:
+        for error in validator.iter_errors(arguments):
+            problems.extend(schema_problems(error))
+            if len(problems) >= _MOST_ERRORS:
+                break
+    except RecursionError:
+        # Either the value is that deep, or the schema refers to itself without end and says nothing.
+        return ["the arguments: nested too deeply to be checked"] if _depth(arguments) > _DEEPEST_FOR_SURE else []
+    except Exception:  # a schema that the validator cannot work with must not make the tool uncallable
+        return problems
+    return problems
+
+
+def _validator(schema: Mapping[str, Any], digest: bytes) -> Any:
+    with _lock:
+        if digest in _validators:
+            return _validators[digest]
+    made = _make(schema)
+    with _lock:
+        _validators[digest] = made
+    return made
+
+
+def _make(schema: Mapping[str, Any]) -> Any:
+    try:
+        draft: Any = validators.validator_for(schema, default=Draft202012Validator)
+        # Python cannot compile every JavaScript pattern, so whether patterns are valid is not asked.
+        draft.check_schema(schema, format_checker=_NO_FORMATS)
+        plain = _without_dialects(schema)
+        return _lenient(draft, "patternProperties" in str(plain))(plain, registry=_NO_SCHEMAS)
+    except (SchemaError, Unresolvable, RecursionError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _without_dialects(schema: Any) -> Any:
+    """A copy without ``$schema``: inside a schema it would switch to a validator that has not our keywords."""
+    if isinstance(schema, list):
+        return [_without_dialects(member) for member in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: value if key in _DATA else _without_dialects(value)
+        for key, value in schema.items()
+        if key != "$schema" or not isinstance(value, str)
+    }
+
+
+@lru_cache(maxsize=32)
+def _lenient(draft: Any, with_patterns: bool) -> Any:
+    """The validator of a draft with patterns in linear time, and references that may lead nowhere."""
+    keywords: dict[str, Callable[..., Any]] = {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+    }
+    keywords.update({name: _reference(draft.VALIDATORS[name]) for name in _REFERENCES if name in draft.VALIDATORS})
+    if with_patterns and "unevaluatedProperties" in draft.VALIDATORS:
+        keywords["unevaluatedProperties"] = _accept  # the library's own would search with Python's engine
+    extend: Callable[..., Any] = validators.extend
+    return extend(draft, {name: check for name, check in keywords.items() if name in draft.VALIDATORS})
+
+
+def _pattern(validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(instance, "string") and found_in(pattern, instance) is False:
+        yield ValidationError(f"it does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if not validator.is_type(instance, "object"):
+        return
+    for pattern, schema in patterns.items():
+        for name, value in instance.items():
+            if found_in(pattern, name):
+                yield from validator.descend(value, schema, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if not validator.is_type(instance, "object"):
+        return
+    extras = extra_names(schema, instance)
+    if validator.is_type(allowed, "object"):
+        for name in extras:
+            yield from validator.descend(instance[name], allowed, path=name)
+    elif not allowed and extras:
+        yield ValidationError(f"unknown: {', '.join(map(repr, extras))}")
+
+
+def _reference(check: Callable[..., Any]) -> Callable[..., Iterator[ValidationError]]:
+    def lenient(validator: Any, reference: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        try:
+            yield from check(validator, reference, instance, schema)
+        except Unresolvable:
+            return
+
+    return lenient
+
+
+def _accept(_validator: Any, _value: Any, _instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    return iter(())
+
+
+def _depth(value: Any) -> int:
+    """How deep a value is nested, without recursion."""
+    deepest = 0
+    pending = [(value, 1)]
+    while pending:
+        member, depth = pending.pop()
+        deepest = max(deepest, depth)
+        children = member.values() if isinstance(member, dict) else member if isinstance(member, list) else ()
+        pending.extend((child, depth + 1) for child in children)
+    return deepest
