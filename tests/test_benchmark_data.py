@@ -103,7 +103,9 @@ def test_the_servers_file_describes_what_the_requirements_pin(listing: dict[str,
 
 
 def test_the_published_task_has_its_three_tools_among_twenty_eight() -> None:
-    tools = {t["function"]["name"]: t["function"] for t in json.loads((DATA / "outfit_catalog.json").read_text("utf-8"))}
+    tools = {
+        t["function"]["name"]: t["function"] for t in json.loads((DATA / "outfit_catalog.json").read_text("utf-8"))
+    }
     (task,) = lines("outfit_tasks.jsonl")
     assert len(tools) == 28
     assert {step["tool"] for step in task["steps"]} == {"weather", "clothing", "currentTime"} <= set(tools)
@@ -112,6 +114,8 @@ def test_the_published_task_has_its_three_tools_among_twenty_eight() -> None:
 
 def test_the_calls_of_the_published_task_are_valid() -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    tools = {t["function"]["name"]: t["function"] for t in json.loads((DATA / "outfit_catalog.json").read_text("utf-8"))}
+    tools = {
+        t["function"]["name"]: t["function"] for t in json.loads((DATA / "outfit_catalog.json").read_text("utf-8"))
+    }
     for _, step in steps(lines("outfit_tasks.jsonl")):
         jsonschema.validate(step["arguments"], tools[step["tool"]]["parameters"])
