@@ -12,6 +12,8 @@ from .chat import (
     TurnFinished,
 )
 from .client import ChatClient
+from .clock import Clock, SystemClock
+from .disclosure import Disclosure, DisclosureSettings, DisclosureTurn
 from .effects import AdvisorFlow, Effect, Perform, RunTools, Sleep, ToolBatchResult
 from .errors import (
     AsyncCallableError,
@@ -24,12 +26,75 @@ from .errors import (
     StreamStateError,
     ToolSearchError,
 )
+from .indexes.reference import ToolReference
 from .limits import ToolCallLimits
 from .messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
 from .model import ChatModel
+from .savings import SearchRecord, ToolSearchReport
+from .sessions import SessionToolIndex, ToolSearchRequest
 from .streams import AsyncChatStream, ChatStream
 from .tool import Tool, ToolContext, tool
 from .tool_calling import LoopState, ToolCallingAdvisor
-from .tool_search import ToolSearchAdvisor
+from .tool_search import ToolFilter, ToolSearchAdvisor
+from .tool_set import ToolSet
+
+__all__ = [
+    "Advisor",
+    "AdvisorFlow",
+    "AssistantMessage",
+    "AsyncCallableError",
+    "AsyncChatStream",
+    "ChatChunk",
+    "ChatClient",
+    "ChatModel",
+    "ChatRequest",
+    "ChatResponse",
+    "ChatStream",
+    "ChunkTransformer",
+    "Clock",
+    "ConfigurationError",
+    "Disclosure",
+    "DisclosureSettings",
+    "DisclosureTurn",
+    "DuplicateToolError",
+    "Effect",
+    "IndexFailure",
+    "LoopState",
+    "Media",
+    "Message",
+    "MissingExtraError",
+    "Perform",
+    "ProviderError",
+    "ProviderProtocolError",
+    "RoundStarted",
+    "RunTools",
+    "SearchRecord",
+    "SessionToolIndex",
+    "Sleep",
+    "StreamEvent",
+    "StreamStateError",
+    "SystemClock",
+    "SystemMessage",
+    "Tool",
+    "ToolBatchResult",
+    "ToolCall",
+    "ToolCallLimits",
+    "ToolCallingAdvisor",
+    "ToolContext",
+    "ToolFilter",
+    "ToolFinished",
+    "ToolMessage",
+    "ToolReference",
+    "ToolSearchAdvisor",
+    "ToolSearchError",
+    "ToolSearchReport",
+    "ToolSearchRequest",
+    "ToolSet",
+    "ToolStarted",
+    "TurnFinished",
+    "Usage",
+    "UserMessage",
+    "tool",
+]
 
 __version__ = "0.1.0"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import isgenerator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from .advisor import Advisor, ChunkTransformer
 from .chat import ChatChunk, ChatRequest, ChatResponse
-from .effects import Effect, Perform, RunTools, Sleep
+from .effects import AdvisorFlow, Effect, Perform, RunTools, Sleep
 from .errors import ConfigurationError
 
 __all__ = ["CallModel", "Chain", "ChunkPath", "Operation", "Show", "run_chain"]
@@ -112,7 +112,7 @@ def run_chain(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath
         depth: how many advisors are further out.
     """
     if depth == len(advisors):
-        response = yield CallModel(request)
+        response: ChatResponse = yield CallModel(request)
     else:
         response = yield from _run_advisor(advisors, request, path, depth)
     if path is not None and not response.streamed:
@@ -125,9 +125,13 @@ def run_chain(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath
 
 def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath | None, depth: int) -> Chain:
     advisor = advisors[depth]
-    flow = advisor.advise(request)
-    if not isgenerator(flow):
-        raise ConfigurationError(f"{_name(advisor)}.advise must be a generator: `response = yield request; return response`")
+    made: object = advisor.advise(request)
+    if not isgenerator(made):
+        raise ConfigurationError(
+            f"{_name(advisor)}.advise must be a generator: `response = yield request; return response`"
+        )
+    flow = cast("AdvisorFlow", made)
+    response: object = None
     try:
         effect = next(flow)
         while True:
@@ -147,7 +151,7 @@ def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkP
         chunks = path.accept(depth, response)
         if chunks:
             yield Show(chunks)
-        response = response.replace(streamed=True)
+        return response.replace(streamed=True)
     return response
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
+from functools import partial, wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from .advisor import Advisor, in_order
 from .chat import ChatRequest, ChatResponse
 from .clock import Clock, SystemClock
-from .collect import ToolLike, collect_tools, name_tools
+from .collect import ToolLike, ToolProvider, expand_tools, name_tools, resolve_tools
 from .drivers import Turn, adrive, drive
 from .errors import ConfigurationError
 from .messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
@@ -23,7 +23,15 @@ from .tool_calling import ToolCallingAdvisor
 __all__ = ["ChatClient"]
 
 _MESSAGES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
-_Prepared: TypeAlias = tuple[ChatRequest, tuple[Advisor, ...]]
+
+
+class _Prepared(NamedTuple):
+    """What one call starts from; `tools` asks for the request's tools where that may take time."""
+
+    request: ChatRequest
+    advisors: tuple[Advisor, ...]
+    tools: Callable[[], tuple[Tool, ...]] | None
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,14 +95,15 @@ class ChatClient:
         self.system = system
         self.context: Mapping[str, Any] = dict(context or {})
         self.tool_calling = tool_calling
-        self._tools = tools
+        self._tools = expand_tools(tools)
         self._clock: Clock = clock or SystemClock()
         self._named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
         _check_one_tool_advisor(self.advisors)
-        self._resolve_tools(())  # a wrong tool is an error here, not at the first call
+        name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # a wrong name is an error here
 
     def _prepare(
         self,
+        /,
         prompt: str | UserMessage | None = None,
         *,
         messages: Sequence[Message] = (),
@@ -121,25 +130,24 @@ class ChatClient:
 
         Raises:
             ConfigurationError: for arguments that cannot work.
+            ProviderError: if the model's provider fails.
         """
+        found = (*self._tools, *expand_tools(tools))
+        waits = not all(isinstance(tool, Tool) for tool in found)  # a provider may take its time: let a driver ask it
         request = ChatRequest(
             messages=self._conversation(prompt, messages),
-            tools=self._resolve_tools(tools),
+            tools=() if waits else self._named_tools(found),
             options=model_options,
             context={**self.context, **(context or {})},
             session_id=_identifier(session_id, "session_id"),
             tenant=_identifier(tenant, "tenant"),
         )
-        return request, self._chain(advisors, self.tool_calling if tool_calling is None else tool_calling)
+        chain = self._chain(advisors, self.tool_calling if tool_calling is None else tool_calling)
+        return _Prepared(request, chain, partial(self._named_tools, found) if waits else None)
 
     @_called_with(_prepare)
     def call(self, prepared: _Prepared) -> ChatResponse:
-        """Return the answer to a prompt or a conversation; tools run on the way.
-
-        Raises:
-            ConfigurationError: for arguments that cannot work.
-            ProviderError: if the model's provider fails.
-        """
+        """Return the answer to a prompt or a conversation; tools run on the way."""
         turn = self._turn(prepared, streaming=False)
         for _ in drive(turn):
             pass
@@ -165,12 +173,13 @@ class ChatClient:
         return AsyncChatStream(self._turn(prepared, streaming=True))
 
     def _turn(self, prepared: _Prepared, *, streaming: bool) -> Turn:
-        request, advisors = prepared
-        return Turn(self.model, advisors, request, clock=self._clock, streaming=streaming)
+        return Turn(self.model, *prepared, clock=self._clock, streaming=streaming)
 
     def _conversation(self, prompt: str | UserMessage | None, messages: Sequence[Message]) -> tuple[Message, ...]:
-        if isinstance(messages, str) or not all(isinstance(message, _MESSAGES) for message in messages):
-            raise ConfigurationError("messages= takes SystemMessage, UserMessage, AssistantMessage and ToolMessage objects")
+        if not all(isinstance(message, _MESSAGES) for message in messages):
+            raise ConfigurationError(
+                "messages= takes SystemMessage, UserMessage, AssistantMessage and ToolMessage objects"
+            )
         conversation = list(messages)
         if prompt is not None:
             if not isinstance(prompt, str | UserMessage):
@@ -182,11 +191,11 @@ class ChatClient:
             conversation.insert(0, SystemMessage(self.system))
         return tuple(conversation)
 
-    def _resolve_tools(self, extra: Iterable[ToolLike] | ToolLike) -> tuple[Tool, ...]:
+    def _named_tools(self, found: Sequence[Tool | ToolProvider]) -> tuple[Tool, ...]:
         """The tools of a call under the names that the model sees; checked anew only if they changed."""
-        tools = collect_tools(self._tools, extra)
+        tools = resolve_tools(found)
         seen, named = self._named
-        if len(seen) != len(tools) or any(a is not b for a, b in zip(seen, tools, strict=True)):
+        if tools != seen:  # tools compare by identity
             named = name_tools(tools)
             self._named = (tools, named)
         return named
@@ -210,5 +219,7 @@ def _check_one_tool_advisor(advisors: Sequence[Advisor]) -> None:
 
 def _identifier(value: str | None, name: str) -> str | None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise ConfigurationError(f"{name} must be a non-empty string, not {value!r}; leave it out for a turn on its own")
+        raise ConfigurationError(
+            f"{name} must be a non-empty string, not {value!r}; leave it out for a turn on its own"
+        )
     return value

@@ -227,7 +227,7 @@ class DisclosureTurn:
         """
         budget = self.settings.search_budget
         if budget is not None and len(self.searches) >= budget:
-            return f"Not searched: the {budget} searches of this turn are used up. Work with the tools you have, or answer."
+            return f"Not searched: the {budget} searches of this turn are used up. Use the tools you have, or answer."
         asked = (" ".join(query.casefold().split()), (category or "").casefold())
         if asked in self._asked:
             self.searches.append(SearchRecord(query, self._asked[asked], category))

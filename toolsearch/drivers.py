@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, cast
 
 from .advisor import Advisor
-from .chain import CallModel, ChunkPath, Operation, Show, run_chain
+from .chain import CallModel, Chain, ChunkPath, Operation, Show, run_chain
 from .chat import (
     ChatChunk,
     ChatRequest,
@@ -29,6 +29,7 @@ from .effects import Perform, RunTools, Sleep, ToolBatchResult
 from .errors import AsyncCallableError, ConfigurationError, ProviderProtocolError
 from .execution import arun_batch, run_batch
 from .model import ChatModel
+from .tool import Tool
 
 __all__ = ["Turn", "adrive", "drive"]
 
@@ -37,7 +38,14 @@ class Turn:
     """One run of a chain: where it stands, and what the drivers share."""
 
     def __init__(
-        self, model: ChatModel, advisors: Sequence[Advisor], request: ChatRequest, *, clock: Clock, streaming: bool
+        self,
+        model: ChatModel,
+        request: ChatRequest,
+        advisors: Sequence[Advisor],
+        tools: Callable[[], tuple[Tool, ...]] | None = None,
+        *,
+        clock: Clock,
+        streaming: bool,
     ) -> None:
         self.model = model
         self.clock = clock
@@ -46,7 +54,7 @@ class Turn:
         self._rounds = 0
         self._depth = len(advisors)
         self._path = ChunkPath(advisors) if streaming else None
-        self._chain = run_chain(advisors, request, self._path)
+        self._chain = _with_tools(advisors, request, self._path, tools)
 
     def start(self) -> Operation | None:
         """Return the first operation, None when the turn is already over."""
@@ -88,6 +96,18 @@ class Turn:
     def round_over(self) -> tuple[ChatChunk, ...]:
         """What the caller still sees when the model's answer is complete."""
         return tuple(self._path.close(self._depth)) if self._path is not None else ()
+
+
+def _with_tools(
+    advisors: Sequence[Advisor],
+    request: ChatRequest,
+    path: ChunkPath | None,
+    tools: Callable[[], tuple[Tool, ...]] | None,
+) -> Chain:
+    """The chain; tools that take time to list, such as an MCP server's, are listed as its first effect."""
+    if tools is not None:
+        request = request.replace(tools=(yield Perform(tools)))
+    return (yield from run_chain(advisors, request, path))
 
 
 class _Aggregate:

@@ -35,14 +35,14 @@ class RunTools:
         calls: what the model asked for.
         tools: what may run, by the name the model sees. A call of any other name is answered, never run.
         request: the request of this round: its context, session id and tenant reach the tools.
-        unknown: text to answer a call with whose name is not in `tools`; by default the closest names.
+        answers: results of calls that are not to run, by their position in `calls`.
         raise_on_error: True, or exception types: a tool's error of such a type is raised instead of answered.
     """
 
     calls: tuple[ToolCall, ...]
     tools: Mapping[str, Tool]
     request: ChatRequest
-    unknown: Callable[[str], str] | None = None
+    answers: Mapping[int, ToolMessage] = field(default_factory=dict)
     raise_on_error: bool | tuple[type[Exception], ...] = False
 
 

@@ -56,8 +56,7 @@ def _answer(call: ToolCall, batch: RunTools) -> _Flow:
 
     tool = batch.tools.get(call.name)
     if tool is None:
-        text = batch.unknown(call.name) if batch.unknown else unknown_tool_text(call.name, list(batch.tools))
-        return ToolMessage(call.id, call.name, text, is_error=True)
+        return ToolMessage(call.id, call.name, unknown_tool_text(call.name, list(batch.tools)), is_error=True)
     request = batch.request
     context = ToolContext(
         request.context, call_id=call.id, tool_name=call.name, session_id=request.session_id, tenant=request.tenant
@@ -103,6 +102,8 @@ def _lanes(batch: RunTools) -> list[list[int]]:
     lanes: list[list[int]] = []
     by_source: dict[str | None, list[int]] = {}
     for position, call in enumerate(batch.calls):
+        if position in batch.answers:
+            continue
         tool = batch.tools.get(call.name)
         if tool is None or tool.concurrent:
             lanes.append([position])
@@ -121,13 +122,17 @@ def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
     """The outcomes in call order; the first error that is to be raised is raised."""
     messages: list[ToolMessage] = []
     for position in range(len(batch.calls)):
-        outcome = outcomes[position]
+        outcome = batch.answers.get(position) or outcomes[position]
         if isinstance(outcome, BaseException):
             raise outcome
         messages.append(outcome)
-    direct = bool(messages) and all(
-        (tool := batch.tools.get(message.name)) is not None and tool.return_direct and not message.is_error
-        for message in messages
+    direct = (
+        bool(messages)
+        and not batch.answers
+        and all(
+            (tool := batch.tools.get(message.name)) is not None and tool.return_direct and not message.is_error
+            for message in messages
+        )
     )
     return ToolBatchResult(tuple(messages), direct)
 
@@ -197,7 +202,8 @@ def run_batch(batch: RunTools) -> ToolBatchResult:
                 except BaseException as error:
                     outcomes[position] = error
 
-    helpers = [_daemon(contextvars.copy_context(), work) for _ in range(min(len(lanes), _MAX_THREADS) - 1)]
+    more = min(len(lanes), _MAX_THREADS) - 1
+    helpers = [_daemon(contextvars.copy_context(), work) for _ in range(more)]
     work()
     for thread in helpers:
         thread.join()

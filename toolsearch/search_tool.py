@@ -27,8 +27,9 @@ SEARCH_TOOL = "tool_search"
 """The name of the search tool; no other tool may have it."""
 
 DEFAULT_INSTRUCTIONS = (
-    f"Most of your tools are not listed yet. When no listed tool fits what you have to do, find one with `{SEARCH_TOOL}` "
-    "before you say that you cannot do it; the tools it finds are added to your list, and you call them like any other."
+    f"Most of your tools are not listed yet. When no listed tool fits what you have to do, find one with "
+    f"`{SEARCH_TOOL}` before you say that you cannot do it; the tools it finds are added to your list, "
+    "and you call them like any other."
 )
 
 _SOURCES_NAMED = 30

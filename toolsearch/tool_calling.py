@@ -31,7 +31,6 @@ class LoopState:
         resources: closed when the turn ends, however it ends.
         executable: what may run in this round, by the name the model sees; None: the tools that were sent.
         intercept: answers a call before it is run, or returns None to let it run.
-        unknown: the text that answers a call of a name not in `executable`; by default the closest names.
         round: how often the model was asked.
         usage: tokens of all rounds so far.
         produced: the messages of the turn so far, oldest first.
@@ -42,7 +41,6 @@ class LoopState:
     resources: ExitStack
     executable: Mapping[str, Tool] | None = None
     intercept: Callable[[ToolCall], ToolMessage | None] | None = None
-    unknown: Callable[[str], str] | None = None
     round: int = 0
     usage: Usage = Usage()
     produced: list[Message] = field(default_factory=list)
@@ -144,7 +142,7 @@ class ToolCallingAdvisor:
     def _run_tools(
         self, state: LoopState, outgoing: ChatRequest, calls: Sequence[ToolCall], counter: CallCounter
     ) -> Generator[Effect, Any, tuple[ToolBatchResult, str]]:
-        """Run what may run; answer the rest. Returns the whole batch and the breach that ends the turn, if any."""
+        """Run what may run, answer the rest; return the whole batch and the breach that ends the turn, if any."""
         answers: dict[int, ToolMessage] = {}
         breach = ""
         for position, call in enumerate(calls):
@@ -156,20 +154,14 @@ class ToolCallingAdvisor:
                     breach = breach or refusal.text
             elif state.intercept and (answer := state.intercept(call)):
                 answers[position] = answer
-        executable = {tool.name: tool for tool in outgoing.tools} if state.executable is None else state.executable
-        to_run = tuple(call for position, call in enumerate(calls) if position not in answers)
-        ran = ToolBatchResult(())
-        if to_run:
-            ran = yield RunTools(
-                calls=to_run,
-                tools=executable,
-                request=outgoing,
-                unknown=state.unknown,
-                raise_on_error=self.raise_on_error,
-            )
-        results = iter(ran.messages)
-        messages = tuple(answers[i] if i in answers else next(results) for i in range(len(calls)))
-        return ToolBatchResult(messages, ran.return_direct and not answers), breach
+        batch: ToolBatchResult = yield RunTools(
+            calls=tuple(calls),
+            tools={tool.name: tool for tool in outgoing.tools} if state.executable is None else state.executable,
+            request=outgoing,
+            answers=answers,
+            raise_on_error=self.raise_on_error,
+        )
+        return batch, breach
 
 
 def _ended(response: ChatResponse, batch: ToolBatchResult, breach: str) -> ChatResponse:

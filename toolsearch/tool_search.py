@@ -36,8 +36,8 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         max_results_limit: the most it may ask for; more is clamped.
         instructions: appended once to the system message; empty appends nothing.
         accumulate: keep all tools found in a session; False keeps those of the latest round with a search.
-        pinned: tools that are always sent: a list of names, globs (``"core_*"``), sources (``"source:github"``), `Tool`s
-            and tools' functions; or one predicate, ``tool -> bool``.
+        pinned: tools that are always sent: a list of names, globs (``"core_*"``), sources (``"source:github"``),
+            `Tool`s and tools' functions; or one predicate, ``tool -> bool``.
         tool_filter: ``(tool, context) -> bool``: what a session may have. A refused tool is never indexed, found, shown
             or run, and is asked about again before it is disclosed or run.
         eviction: which sessions to forget; by default the least recently used above 1,000.
@@ -166,9 +166,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             catalog.references,
             pinned=self._pins.among(catalog),
             admits=admits,
-            history=disclosed_in(
-                request.messages, catalog.tools, latest_only=not self.disclosure.settings.accumulate
-            ),
+            history=disclosed_in(request.messages, catalog.tools, latest_only=not self.disclosure.settings.accumulate),
             tokens=catalog.total,
             text=last.text if isinstance(last, UserMessage) else "",
         )
@@ -177,7 +175,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
     def _key(self, session_id: str, tenant: str | None) -> Hashable:
         key = self._session_key(ChatRequest(messages=(), session_id=session_id, tenant=tenant))
         if key is None:
-            raise ConfigurationError("session_key gives no session for this id, so there is nothing to restore or evict")
+            raise ConfigurationError("session_key gives no session for this id: there is nothing to restore or evict")
         return key
 
 
