@@ -22,7 +22,7 @@ __all__ = ["RANK_CONSTANT", "best_of", "deviation", "fuse_ranks", "fuse_scores",
 RANK_CONSTANT = 5
 """k of reciprocal rank fusion. The usual 60 hardly tells the first from the tenth, and fuses much worse."""
 
-_MEANING = 1.5
+_MEANING = 1.75
 _USUAL_WORDS = 20
 _LEAST, _MOST = 0.4, 1.5
 _OTHER_SCRIPT = 0.1

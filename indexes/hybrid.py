@@ -73,6 +73,8 @@ class HybridToolIndex:
                 lost.append(name)
                 failure = error
             else:
+                within = getattr(searcher, "degraded", ())
+                lost += within if isinstance(within, tuple) else [name] * bool(within)
                 built.append(_ScoredPart(name, searcher) if _has_scores(searcher, catalog) else _Part(name, searcher))
         if not built:
             raise IndexFailure(f"no part of the hybrid index could be built; the last said: {failure}") from failure
@@ -174,7 +176,7 @@ class HybridToolSearcher:
             explain=lambda position: _explained(scored, ranked, position),
             doubt=lambda positions: "" if sure else _doubt(scored, positions),
             note=next((note for note in notes if note), None),
-            warning=_warning(lost),
+            warning=_warning(lost) or next((part.warning for part in scored if part.warning), ""),
         )
 
     def _ranked(self, searcher: ToolSearcher, query: str, category: Category | None) -> _Ranking:

@@ -1,0 +1,161 @@
+"""The cache of embeddings: bounded, shared by threads and processes, never in the way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from toolsearch.errors import ConfigurationError
+from toolsearch.indexes.embedding_cache import EmbeddingCache
+
+np = pytest.importorskip("numpy")
+
+
+def row(*numbers: float):
+    return np.array(numbers, dtype=np.float32)
+
+
+def test_returns_what_was_put_under_the_same_embedder_and_text_only():
+    cache = EmbeddingCache()
+    cache.put("one", {"weather": row(1, 2)})
+    assert cache.get("one", ["weather", "mail"])["weather"].tolist() == [1, 2]
+    assert cache.get("two", ["weather"]) == {}
+    assert cache.get("one", ["mail"]) == {}
+
+
+def test_an_embedder_id_and_a_text_cannot_run_into_each_other():
+    cache = EmbeddingCache()
+    cache.put("a", {"bc": row(1)})
+    assert cache.get("ab", ["c"]) == {}
+
+
+def test_rows_are_copies_that_cannot_be_changed():
+    cache = EmbeddingCache()
+    given = row(1, 2)
+    cache.put("one", {"weather": given})
+    given[0] = 9
+    kept = cache.get("one", ["weather"])["weather"]
+    assert kept.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        kept[0] = 9
+
+
+def test_the_least_recently_used_row_goes_first():
+    cache = EmbeddingCache(max_bytes=3 * (4 + 250))
+    for text in ("a", "b", "c"):
+        cache.put("one", {text: row(1)})
+    cache.get("one", ["a"])
+    cache.put("one", {"d": row(1)})
+    assert len(cache) == 3
+    assert sorted(cache.get("one", ["a", "b", "c", "d"])) == ["a", "c", "d"]
+
+
+def test_putting_a_text_again_costs_no_more_memory():
+    cache = EmbeddingCache(max_bytes=2 * (4 + 250))
+    for number in range(10):
+        cache.put("one", {"a": row(number), "b": row(number)})
+    assert cache.get("one", ["a"])["a"].tolist() == [9]
+    assert len(cache) == 2
+
+
+def test_without_memory_nothing_is_kept():
+    cache = EmbeddingCache(max_bytes=0)
+    cache.put("one", {"a": row(1)})
+    assert len(cache) == 0
+
+
+def test_a_negative_size_is_refused():
+    with pytest.raises(ConfigurationError, match="max_bytes"):
+        EmbeddingCache(max_bytes=-1)
+
+
+def test_a_folder_keeps_rows_for_the_next_run(tmp_path: Path):
+    EmbeddingCache(tmp_path / "new").put("one", {"weather \ud800 天气": row(0.1, -2.5)})
+    kept = EmbeddingCache(tmp_path / "new").get("one", ["weather \ud800 天气"])
+    assert kept["weather \ud800 天气"].tolist() == row(0.1, -2.5).tolist()
+
+
+def test_what_memory_had_to_drop_is_read_from_the_folder(tmp_path: Path):
+    cache = EmbeddingCache(tmp_path, max_bytes=0)
+    cache.put("one", {"a": row(1), "b": row(2)})
+    assert {text: kept.tolist() for text, kept in cache.get("one", ["a", "b"]).items()} == {"a": [1], "b": [2]}
+
+
+@pytest.mark.parametrize("damage", [b"", b"TSV1", b"not a row at all"])
+def test_a_damaged_file_counts_as_missing_and_is_written_again(tmp_path: Path, damage: bytes):
+    EmbeddingCache(tmp_path).put("one", {"a": row(1, 2)})
+    (file,) = tmp_path.rglob("*.vec")
+    file.write_bytes(damage)
+    cache = EmbeddingCache(tmp_path)
+    assert cache.get("one", ["a"]) == {}
+    cache.put("one", {"a": row(3, 4)})
+    assert EmbeddingCache(tmp_path).get("one", ["a"])["a"].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("position", [0, 5, -1])
+def test_one_changed_byte_is_noticed(tmp_path: Path, position: int):
+    EmbeddingCache(tmp_path).put("one", {"a": row(1, 2)})
+    (file,) = tmp_path.rglob("*.vec")
+    content = bytearray(file.read_bytes())
+    content[position] ^= 1
+    file.write_bytes(content)
+    assert EmbeddingCache(tmp_path).get("one", ["a"]) == {}
+
+
+def test_a_file_cut_short_is_noticed(tmp_path: Path):
+    EmbeddingCache(tmp_path).put("one", {"a": row(1, 2)})
+    (file,) = tmp_path.rglob("*.vec")
+    file.write_bytes(file.read_bytes()[:-4])
+    assert EmbeddingCache(tmp_path).get("one", ["a"]) == {}
+
+
+def test_nothing_unfinished_is_left_in_the_folder(tmp_path: Path):
+    EmbeddingCache(tmp_path).put("one", {str(number): row(number) for number in range(20)})
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) == 20
+    assert {path.suffix for path in files} == {".vec"}
+
+
+def test_a_folder_that_cannot_be_written_is_logged_once_and_memory_serves(tmp_path: Path, caplog):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    cache = EmbeddingCache(blocked)
+    cache.put("one", {"a": row(1)})
+    cache.put("one", {"b": row(2)})
+    assert sorted(cache.get("one", ["a", "b", "c"])) == ["a", "b"]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert str(blocked) in caplog.text
+
+
+def test_two_processes_share_a_folder(tmp_path: Path):
+    code = (
+        "import sys, numpy as np\n"
+        "from toolsearch.indexes.embedding_cache import EmbeddingCache\n"
+        "EmbeddingCache(sys.argv[1]).put('one', {str(n): np.full(3, n, np.float32) for n in range(50)})\n"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(2)]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    kept = EmbeddingCache(tmp_path).get("one", map(str, range(50)))
+    assert {text: found.tolist() for text, found in kept.items()} == {str(n): [n, n, n] for n in range(50)}
+
+
+def test_many_threads_put_and_get_without_harm(tmp_path: Path):
+    cache = EmbeddingCache(tmp_path, max_bytes=10 * (4 + 250))
+    start = threading.Barrier(4)
+
+    def work(offset: int) -> int:
+        start.wait(10)
+        for number in range(60):
+            text = str((number + offset) % 30)
+            cache.put("one", {text: row(float(text))})
+            assert cache.get("one", [text])[text].tolist() == [float(text)]
+        return offset
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [0, 1, 2, 3]
+    assert len(cache) == 10
