@@ -6,9 +6,14 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
+
+from toolsearch import ChatChunk, ChatClient, ChatResponse, StreamEvent
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -65,3 +70,80 @@ def minilm(minilm_folder: Path) -> object:
     from toolsearch.indexes.embedders import SentenceTransformerEmbedder
 
     return SentenceTransformerEmbedder(minilm_folder)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one turn gave its caller; `events` and `chunks` are empty where nothing is streamed."""
+
+    response: ChatResponse
+    events: tuple[StreamEvent, ...] = ()
+    streamed: bool = False
+
+    @property
+    def chunks(self) -> tuple[str, ...]:
+        """The pieces of text in which a stream came."""
+        return tuple(event.text for event in self.events if isinstance(event, ChatChunk))
+
+    @property
+    def text_shown(self) -> str:
+        """The text that the caller saw: the pieces of a stream, or the response's text."""
+        return "".join(self.chunks) if self.streamed else self.response.text
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Asks a client in one of the ways there are: ``ask(client, "prompt", ...) -> Outcome``.
+
+    It raises what the driver raises. `mode` is call, stream, acall or astream; `backend` is asyncio or trio, and
+    None for the sync ones.
+    """
+
+    mode: str
+    backend: str | None = None
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the turn runs on an event loop."""
+        return self.backend is not None
+
+    @property
+    def streams(self) -> bool:
+        """Whether the answer is streamed."""
+        return self.mode.endswith("stream")
+
+    def __call__(self, client: ChatClient, *args: Any, **kwargs: Any) -> Outcome:
+        """Run one turn to its end."""
+        if self.mode == "call":
+            return Outcome(client.call(*args, **kwargs))
+        if self.mode == "stream":
+            with client.stream(*args, **kwargs) as stream:
+                events = tuple(stream.events())
+                return Outcome(stream.response, events, streamed=True)
+        outcome: Outcome = anyio.run(self.aturn, client, args, kwargs, backend=str(self.backend))
+        return outcome
+
+    async def aturn(self, client: ChatClient, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
+        """Run one turn to its end, on the event loop that is running."""
+        if self.mode == "acall":
+            return Outcome(await client.acall(*args, **kwargs))
+        async with client.astream(*args, **kwargs) as stream:
+            events = tuple([event async for event in stream.events()])
+            return Outcome(stream.response, events, streamed=True)
+
+
+WAYS = (
+    Ask("call"),
+    Ask("stream"),
+    Ask("acall", "asyncio"),
+    Ask("acall", "trio"),
+    Ask("astream", "asyncio"),
+    Ask("astream", "trio"),
+)
+
+
+@pytest.fixture(params=WAYS, ids=lambda way: "-".join(filter(None, (way.mode, way.backend))))
+def ask(request: pytest.FixtureRequest) -> Ask:
+    """Every way to ask a client, one after the other: a test that takes `ask` holds in all of them."""
+    way: Ask = request.param
+    return way
