@@ -75,7 +75,6 @@ def name_tools(tools: Iterable[Tool], reserved: Iterable[str] = ("tool_search",)
         DuplicateToolError: when two would have one name, or one a reserved name; it names both sources.
     """
     listed = tuple(tools)
-    taken: dict[str, Tool] = {}
     seen: dict[str, Tool] = {}
     kept_free = frozenset(reserved)
     for tool in listed:
@@ -89,13 +88,12 @@ def name_tools(tools: Iterable[Tool], reserved: Iterable[str] = ("tool_search",)
                 f"Tool.from_function(fn, name=...) or tool.renamed(...)"
             )
         seen[tool.name] = tool
-        if is_wire_name(tool.name):
-            taken[tool.name] = tool
+    taken = {name for name in seen if is_wire_name(name)} | kept_free
     named = []
     for tool in listed:
         if not is_wire_name(tool.name):
-            tool = tool.renamed(wire_name(tool.name, taken.keys() | kept_free))
-            taken[tool.name] = tool
+            tool = tool.renamed(wire_name(tool.name, taken))
+            taken.add(tool.name)
         named.append(tool)
     return tuple(named)
 
@@ -112,13 +110,13 @@ def _expand(item: Any) -> Iterator[Tool | ToolProvider]:
     elif isinstance(item, (list, tuple, Iterator, ValuesView)):
         for member in item:
             yield from _expand(member)
-    elif is_definition(item) and not isinstance(item, ToolProvider):
+    elif _is_provider(item):
+        yield item
+    elif is_definition(item):
         raise ConfigurationError(
             f"the tool definition {_short(item)} comes without a function to run; pass the pair "
             "(definition, function), or Tool.from_definition(definition) for one that is only listed"
         )
-    elif isinstance(item, ToolProvider):
-        yield item
     else:
         yield from _marked_or_callable(item)
 
@@ -136,6 +134,10 @@ def _marked_or_callable(item: Any) -> Iterator[Tool]:
 
 def _is_function(item: Any) -> bool:
     return inspect.isroutine(item) or (callable(item) and mark_of(item) is not None)
+
+
+def _is_provider(item: Any) -> bool:
+    return isinstance(item, ToolProvider) and callable(item.tools)
 
 
 def _is_pair(item: Any) -> bool:
@@ -156,7 +158,7 @@ def _marked_names(cls: type) -> list[str]:
     names: dict[str, bool] = {}
     for base in reversed(cls.__mro__):
         for name, member in vars(base).items():
-            names[name] = mark_of(member) is not None if not isinstance(member, property) else False
+            names[name] = mark_of(member) is not None
     return [name for name, marked in names.items() if marked]
 
 

@@ -99,17 +99,17 @@ def mark_of(fn: object) -> ToolMark | None:
 
 
 def _mark(fn: F, options: Mapping[str, Any], frame: FrameType) -> F:
-    if isinstance(fn, str):
-        raise ConfigurationError(f"@tool({fn!r}) must be written @tool(name={fn!r})")
-    if isinstance(fn, type) or not (callable(fn) or isinstance(fn, (staticmethod, classmethod))):
-        raise ConfigurationError(
-            f"@tool marks functions and methods, not {fn!r}; pass an object whose methods are marked"
-        )
-    holder = fn.__func__ if isinstance(fn, (staticmethod, classmethod)) else fn
+    target: Any = fn
+    if isinstance(target, str):
+        raise ConfigurationError(f"@tool({target!r}) must be written @tool(name={target!r})")
+    wrapped = isinstance(target, (staticmethod, classmethod))
+    if isinstance(target, type) or not (callable(target) or wrapped):
+        raise ConfigurationError(f"@tool marks functions and methods, not {target!r}; mark the methods of a class")
+    holder = target.__func__ if wrapped else target
     try:
         setattr(holder, _MARK, ToolMark(options, _local_names(holder, frame)))
     except AttributeError:
-        raise ConfigurationError(f"@tool cannot mark {fn!r}; use Tool.from_function({fn!r}, ...)") from None
+        raise ConfigurationError(f"@tool cannot mark {target!r}; use Tool.from_function for it") from None
     return fn
 
 

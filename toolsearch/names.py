@@ -44,7 +44,7 @@ def wire_name(name: str, taken: Container[str] = ()) -> str:
 
     Example:
         >>> wire_name("get_weather"), wire_name("weather.get")
-        ('get_weather', 'weather_get_2a5f3f3c')
+        ('get_weather', 'weather_get_01d19b2d')
     """
     if not name:
         raise ConfigurationError("a tool's name cannot be empty")

@@ -70,10 +70,21 @@ def _parts(value: Any) -> tuple[str, tuple[Media, ...]]:
         return _in_place_of(medium), (medium,)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode(), ()  # _as_media took what is not text
-    if isinstance(value, (list, tuple)) and any(_as_media(item) is not None for item in value):
+    if isinstance(value, (list, tuple)) and any(map(_is_media, value)):
         parts = [_parts(item) for item in value]
         return "\n".join(text for text, _ in parts), tuple(item for _, media in parts for item in media)
     return _json(value), ()
+
+
+def _is_media(value: Any) -> bool:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _kind_of(bytes(value)) is not None
+    return isinstance(value, Media) or _is_image(value)
+
+
+def _is_image(value: Any) -> bool:
+    """Whether a value is an image of PIL, or like one."""
+    return callable(getattr(value, "save", None)) and all(hasattr(value, name) for name in ("mode", "size", "tobytes"))
 
 
 def _as_media(value: Any) -> Media | None:
@@ -84,9 +95,7 @@ def _as_media(value: Any) -> Media | None:
         data = bytes(value)
         kind = _kind_of(data)
         return Media(kind, data) if kind is not None else None
-    if callable(getattr(value, "save", None)) and all(hasattr(value, name) for name in ("mode", "size", "tobytes")):
-        return Media("image/png", _as_png(value))
-    return None
+    return Media("image/png", _as_png(value)) if _is_image(value) else None
 
 
 def _kind_of(data: bytes) -> str | None:
