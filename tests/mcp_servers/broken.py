@@ -1,0 +1,13 @@
+"""What is not a server: `silent` never answers, `dies` ends at once, `babbles` speaks no JSON."""
+
+import sys
+
+match sys.argv[1]:
+    case "silent":
+        print("silent: waiting", file=sys.stderr, flush=True)
+        sys.stdin.read()
+    case "dies":
+        print("first line\nNO_TOKEN: set the token", file=sys.stderr, flush=True)
+        sys.exit(2)
+    case "babbles":
+        print("hello, I am not JSON", flush=True)

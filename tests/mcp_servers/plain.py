@@ -1,0 +1,55 @@
+"""A server of the old protocol in plain Python, which starts quickly: `plain.py NAME TOOL...`.
+
+Every tool answers `NAME.TOOL` and its arguments; these do more: `pid`, `crash`, `refuse`, `hang`, `linger`.
+"""
+
+import json
+import os
+import sys
+import time
+
+name, tools = sys.argv[1], sys.argv[2:]
+lingers = "linger" in tools
+
+
+def send(**message) -> None:
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def call(tool: str, arguments: dict) -> str | None:
+    match tool:
+        case "pid":
+            return str(os.getpid())
+        case "crash":
+            print(f"{name}: about to crash", file=sys.stderr, flush=True)
+            os._exit(3)
+        case "hang":
+            return None
+    return f"{name}.{tool} {json.dumps(arguments)}"
+
+
+for line in sys.stdin:
+    request = json.loads(line)
+    match request["method"]:
+        case "initialize":
+            version = request["params"]["protocolVersion"]
+            info = {"name": name, "version": "0.1"}
+            send(
+                id=request["id"], result={"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+            )
+        case "tools/list":
+            listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
+            if "odd" in tools:
+                listed.append({"name": " ", "inputSchema": {"type": "object"}})
+            send(id=request["id"], result={"tools": listed})
+        case "tools/call" if request["params"]["name"] == "refuse":
+            send(id=request["id"], error={"code": -32602, "message": "I would rather not"})
+        case "tools/call":
+            text = call(request["params"]["name"], request["params"].get("arguments") or {})
+            if text is not None:
+                send(id=request["id"], result={"content": [{"type": "text", "text": text}]})
+        case _ if "id" in request:
+            send(id=request["id"], error={"code": -32601, "message": "Method not found"})
+
+while lingers:  # ignores the end of its input
+    time.sleep(60)

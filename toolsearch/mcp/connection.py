@@ -1,0 +1,306 @@
+"""One server's session, opened and closed by one task."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import math
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from .errors import McpToolError
+from .loop import LoopThread, hold, release
+from .servers import Server, StdioServer
+from .stderr_tail import StderrTail
+
+if TYPE_CHECKING:
+    import anyio
+    from anyio.abc import TaskGroup
+    from mcp import Client
+    from mcp_types import CallToolResult, Implementation, ServerNotification
+    from mcp_types import Tool as McpTool
+
+__all__ = ["Connection"]
+
+_logger = logging.getLogger(__name__)
+
+_MAX_PAGES = 1000
+_LISTEN_PATIENCE = 5.0
+_RELISTEN_PAUSE = 1.0
+# A process that ignores the end of its input is killed by the SDK within about six seconds; what takes longer is HTTP.
+_CLOSE_PATIENCE = 8.0
+
+
+class Connection:
+    """A server's session and what is known of it.
+
+    Everything but `running`, `refuse`, `abandon` and the plain attributes is used on the background loop. The session
+    lives in one task (`_serve`) from opening to closing, because the SDK's cancel scopes belong to the task that
+    entered them; requests come from any task of the loop.
+
+    Attributes:
+        state: see `ServerStatus`.
+        tools: the tools listed last; kept when the server stops, so that the names of the others stay what they are.
+        stale: whether the server has said that its list changed since.
+        error: what ended it, with the end of its stderr.
+        reason: the same in one line, for the model.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.state: Literal["new", "ready", "failed", "stopped", "closed"] = "new"
+        self.tools: tuple[McpTool, ...] = ()
+        self.info: Implementation | None = None
+        self.stale = False
+        self.error: str | None = None
+        self.reason = "it has not been started"
+        self._client: Client | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._thread: LoopThread | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._ended = asyncio.Event()  # set when the session is to end, or has
+        self._settled = asyncio.Event()  # set when opening has come to a result
+        self._closing = False
+
+    # ------------------------------------------------------------------ from any thread
+
+    @property
+    def running(self) -> bool:
+        """Whether it has a session here (one that has just died may still seem to)."""
+        return self._client is not None and not self._elsewhere
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether this process was forked since the session was opened: the loop it lives on has stayed behind."""
+        return self._thread is not None and self._thread.pid != os.getpid()
+
+    def abandon(self) -> None:
+        """Close soon, without waiting or locking: for finalizers."""
+        if self._thread is not None and not self._elsewhere:
+            self._thread.call_soon(self._request_close)
+
+    # ------------------------------------------------------------------ life of the session
+
+    async def open(self) -> None:
+        """Start the server, shake hands and list its tools; on return it is ready or failed, and never raises."""
+        if self._task is None or self._elsewhere:
+            self._closing = False
+            self._ended = asyncio.Event()
+            self._settled = asyncio.Event()
+            self._thread = thread = hold()
+            self._task = asyncio.create_task(self._serve(), name=f"mcp {self.server.name}")
+            self._task.add_done_callback(lambda _: release(thread))
+        await self._settled.wait()
+
+    async def close(self) -> None:
+        """End the session and wait until its process is gone; a session opened before a fork is left alone."""
+        if self._elsewhere:
+            return
+        self._request_close()
+        task = self._task
+        if task is not None:
+            done, _ = await asyncio.wait([task], timeout=_CLOSE_PATIENCE)
+            if not done and self._scope is not None:
+                self._scope.cancel()
+                await asyncio.wait([task])
+        if self.state != "failed":
+            self._over("closed", "it was closed by the application")
+
+    def _request_close(self) -> None:
+        self._closing = True
+        self._ended.set()
+        if self._scope is not None and self.state != "ready":
+            self._scope.cancel()  # still connecting: nothing but a cancellation ends that
+
+    async def _serve(self) -> None:
+        stderr = StderrTail()
+        failure: BaseException | None = None
+        try:
+            await self._session(stderr)
+        except Exception as error:
+            failure = error
+        finally:
+            self._client = None
+            self._scope = None
+            self._task = None
+            stderr.close()
+            self._conclude(failure, stderr.text())
+            self._settled.set()
+
+    async def _session(self, stderr: StderrTail) -> None:
+        if "mcp" not in sys.modules:  # takes the better part of a second, in which other sessions go on
+            await asyncio.to_thread(importlib.import_module, "mcp")
+        import anyio
+        from mcp import Client
+
+        from .transports import open_transport
+
+        # The deadline is lifted, not the scope left: scopes must be left in the order they were entered.
+        with anyio.CancelScope(deadline=anyio.current_time() + self.server.connect_timeout) as self._scope:
+            transport = open_transport(self.server, stderr, self._ended.set)
+            # No response cache: a refresh must ask. No `read_timeout`: connecting has its deadline, calls have theirs.
+            client = Client(transport, mode=self.server.handshake, message_handler=self._on_message, cache=None)
+            async with client, anyio.create_task_group() as watchers:
+                await self._start_watching(client, watchers)
+                self.tools = await self._list(client)
+                self._scope.deadline = math.inf
+                self.info = client.server_info
+                self.error = None
+                self.state = "ready"
+                self._client = client
+                self._settled.set()
+                await self._ended.wait()
+                self._client = None
+                watchers.cancel_scope.cancel()
+        if self._scope.cancelled_caught and not self._closing:
+            raise TimeoutError(f"no answer to the handshake within {self.server.connect_timeout:g} s")
+
+    def _conclude(self, failure: BaseException | None, stderr: str) -> None:
+        was_ready = self.state == "ready"
+        self.stale = False
+        if self._closing:
+            self._over("closed", "it was closed by the application")
+        elif was_ready:
+            self._over("stopped", "it ended by itself" if failure is None else _describe(failure), stderr)
+        else:
+            self._over("failed", _describe(failure) if failure is not None else "it ended by itself", stderr)
+
+    def _over(self, state: Literal["failed", "stopped", "closed"], reason: str, stderr: str = "") -> None:
+        self.state = state
+        last_line = stderr.rpartition("\n")[2].strip()
+        self.reason = f"{reason} ({last_line[:200]})" if last_line else reason
+        what = {"failed": "did not start", "stopped": "stopped", "closed": "is closed"}[state]
+        self.error = f"MCP server {self.server.name!r} {what}: {reason}"
+        if state == "failed":  # arguments and headers may hold secrets, and stay out
+            server = self.server
+            self.error += f" [{server.command if isinstance(server, StdioServer) else server.url}]"
+        if stderr:
+            self.error += f"; its stderr ends with:\n{stderr}"
+        if state == "closed":
+            self.error = None
+
+    # ------------------------------------------------------------------ the list of tools
+
+    async def relist(self) -> None:
+        """List the tools again."""
+        client = self._client
+        if client is not None:
+            import anyio
+
+            self.stale = False  # before asking: a change while the answer is under way counts again
+            with anyio.fail_after(self.server.connect_timeout):
+                self.tools = await self._list(client)
+
+    async def _list(self, client: Client) -> tuple[McpTool, ...]:
+        tools: dict[str, McpTool] = {}
+        cursor: str | None = None
+        seen: set[str] = set()
+        for _ in range(_MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            for tool in page.tools:
+                tools.setdefault(tool.name, tool)
+            cursor = page.next_cursor
+            if cursor is None or cursor in seen:
+                break
+            seen.add(cursor)
+        return tuple(tools.values())
+
+    async def _on_message(self, message: ServerNotification | Exception) -> None:
+        if not isinstance(message, Exception) and message.method == "notifications/tools/list_changed":
+            self.stale = True
+
+    async def _start_watching(self, client: Client, watchers: TaskGroup) -> None:
+        """On protocols since 2026 a client must ask to be told of changes; before, `_on_message` is told unasked."""
+        import anyio
+        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+        capability = client.server_capabilities.tools
+        if client.protocol_version in MODERN_PROTOCOL_VERSIONS and capability is not None and capability.list_changed:
+            watching = anyio.Event()
+            watchers.start_soon(self._watch, client, watching)
+            with anyio.move_on_after(_LISTEN_PATIENCE):
+                await watching.wait()
+
+    async def _watch(self, client: Client, watching: anyio.Event) -> None:
+        import anyio
+        from mcp.client.subscriptions import SubscriptionLost
+
+        try:
+            while True:
+                async with client.listen(tools_list_changed=True) as changes:
+                    watching.set()
+                    with suppress(SubscriptionLost):
+                        async for _ in changes:
+                            self.stale = True
+                await anyio.sleep(_RELISTEN_PAUSE)
+                self.stale = True  # nothing is replayed: what changed meanwhile is unknown
+        except Exception as error:  # its tools work all the same
+            _logger.debug("MCP server %r does not tell of changes to its tools: %r", self.server.name, error)
+        finally:
+            watching.set()
+
+    # ------------------------------------------------------------------ calls
+
+    def refuse(self) -> NoReturn:
+        """Tell the model that this server's tools cannot be used.
+
+        Raises:
+            McpToolError: always.
+        """
+        reason = "it belongs to the process this one was forked from" if self._elsewhere else self.reason
+        raise McpToolError(f"server {self.server.name!r} is not running: {reason}; its tools cannot be used now")
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        """Call a tool.
+
+        Raises:
+            McpToolError: no result came; the message says why.
+        """
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+
+        client = self._client
+        if client is None:
+            self.refuse()
+        try:
+            return await client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout)
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                raise McpToolError(await self._broke_off(tool)) from error
+            if error.code == REQUEST_TIMEOUT:
+                raise McpToolError(
+                    f"tool {tool!r} of server {self.server.name!r} did not answer within {self.server.timeout:g} s; "
+                    "it was told to stop, but what it had done by then is not undone"
+                ) from error
+            raise McpToolError(f"server {self.server.name!r} refused the call of {tool!r}: {error.message}") from error
+        except Exception as error:
+            raise McpToolError(
+                f"server {self.server.name!r} gave an answer to {tool!r} that cannot be used: {_describe(error)}"
+            ) from error
+
+    async def _broke_off(self, tool: str) -> str:
+        task = self._task
+        if task is not None:  # wait a little for the reason; a process that lingers takes longer than is worth waiting
+            await asyncio.wait([task], timeout=1.0)
+        return (
+            f"server {self.server.name!r} stopped while it ran {tool!r}: {self.reason}; whether the call took effect "
+            "is unknown, and its tools cannot be used now"
+        )
+
+
+def _describe(error: BaseException) -> str:
+    """One line for an error, looking through the groups that anyio wraps errors in."""
+    from mcp import MCPError
+    from mcp_types import CONNECTION_CLOSED
+
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+        return "it closed the connection"
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and text:  # a timeout, a missing command
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,305 @@
+"""Tools of MCP servers, for every driver and thread."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import logging
+import weakref
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+from ..errors import ConfigurationError, MissingExtraError
+from ..tool import Tool
+from . import loop
+from .connection import Connection
+from .errors import McpServerError
+from .names import Prefix, public_names
+from .results import convert_result
+from .servers import HttpServer, Server, ServerStatus, StdioServer
+
+if TYPE_CHECKING:
+    from mcp_types import Tool as McpTool
+
+__all__ = ["McpTools"]
+
+T = TypeVar("T")
+_logger = logging.getLogger(__name__)
+
+
+class McpTools:
+    """A provider of the tools of MCP servers; pass it to ``ChatClient(tools=[...])`` like any other tool.
+
+    Servers are started at first use, all at once, and live until `close`, the end of a ``with`` or the end of the
+    program. Their sessions run on a background event loop, so that their tools work from plain code, from threads and
+    from any event loop, and outlive the loop they were first used from. A tool may run beside others of its server only
+    if it is annotated as read-only. When a server says that its tools have changed, the next `tools` returns the new
+    ones. When it stops, its own tools answer that it is not running, until `refresh` starts it again.
+
+    Args:
+        servers: `StdioServer` and `HttpServer` objects, each with a name of its own.
+        prefix: ``"collision"`` prefixes a tool with the name of its server if another server has one of that name too
+            (both are prefixed, so that no order matters); ``"always"`` prefixes all; ``"never"`` makes a collision an
+            error. A server that did not start has no part in collisions; ``"always"`` keeps names free even of that.
+        filter: called with the server's name and each tool as the SDK describes it; only tools it accepts are provided.
+        on_error: ``"raise"`` if any server does not start (the others are closed again), or ``"skip"`` it and keep
+            the error in `servers`.
+
+    Raises:
+        ConfigurationError: no servers, two servers of one name, or an unknown option.
+        MissingExtraError: the extra ``mcp`` is not installed.
+
+    Example:
+        >>> import sys
+        >>> server = "from mcp.server import MCPServer as S; s = S('demo'); s.tool()(abs); s.run()"
+        >>> with McpTools(StdioServer("demo", sys.executable, ["-c", server])) as mcp:
+        ...     [tool.name for tool in mcp.tools()]
+        ['abs']
+    """
+
+    def __init__(
+        self,
+        *servers: Server,
+        prefix: Prefix = "collision",
+        filter: Callable[[str, McpTool], bool] | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+    ) -> None:
+        _check(servers, prefix, on_error)
+        self._prefix: Prefix = prefix
+        self._filter = filter
+        self._on_error = on_error
+        self._connections = tuple(Connection(server) for server in servers)
+        self._tools: tuple[Tool, ...] = ()
+        self._counts: Counter[str] = Counter()
+        self._made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
+        self._connected = False
+        self._closed = False
+        self._lock: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+        # Sessions hold their connections but not this object, so an object nobody uses any more takes them along.
+        # At exit the loop thread closes them, and waits, which a finalizer must not.
+        weakref.finalize(self, _abandon, self._connections).atexit = False
+
+    # ------------------------------------------------------------------ use
+
+    @property
+    def servers(self) -> tuple[ServerStatus, ...]:
+        """How each server is doing, in the order given; asks nobody and starts nothing."""
+        return tuple(self._status(connection) for connection in self._connections)
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools by server in the order given, each server's in its own order; connects at first use.
+
+        Raises:
+            McpServerError: a server did not start, and `on_error` is ``"raise"``.
+            DuplicateToolError: two servers have a tool of one name, and `prefix` is ``"never"``.
+            ConfigurationError: `close` has been called.
+        """
+        return self._tools if self._is_current() else loop.run(partial(self._update, refresh=False))
+
+    async def atools(self) -> tuple[Tool, ...]:
+        """As `tools`, without holding the event loop meanwhile."""
+        return self._tools if self._is_current() else await loop.arun(partial(self._update, refresh=False))
+
+    def refresh(self) -> tuple[Tool, ...]:
+        """List all tools again, and start again the servers that failed or stopped; raises as `tools` does."""
+        return loop.run(partial(self._update, refresh=True))
+
+    async def arefresh(self) -> tuple[Tool, ...]:
+        """As `refresh`, without holding the event loop meanwhile."""
+        return await loop.arun(partial(self._update, refresh=True))
+
+    def connect(self) -> Self:
+        """Start the servers now rather than at first use; raises as `tools` does."""
+        self.tools()
+        return self
+
+    async def aconnect(self) -> Self:
+        """As `connect`, without holding the event loop meanwhile."""
+        await self.atools()
+        return self
+
+    def close(self) -> None:
+        """End all servers and wait until their processes are gone. It is final; closing again does nothing."""
+        self._closed = True
+        if self._lock is not None:
+            loop.run(self._close_all)
+            self._lock = None
+
+    async def aclose(self) -> None:
+        """As `close`, without holding the event loop meanwhile."""
+        self._closed = True
+        if self._lock is not None:
+            await loop.arun(self._close_all)
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self.connect()
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return await self.aconnect()
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        states = ", ".join(f"{connection.server.name}: {connection.state}" for connection in self._connections)
+        return f"<McpTools {states}>"
+
+    # ------------------------------------------------------------------ on the background loop
+
+    def _is_current(self) -> bool:
+        return self._connected and not self._closed and not any(connection.stale for connection in self._connections)
+
+    async def _update(self, *, refresh: bool) -> tuple[Tool, ...]:
+        """Connect what is not, list what may have changed; one at a time, whoever asks."""
+        async with self._exclusively():
+            self._refuse_if_closed()
+            listed = [c for c in self._connections if c.running and (refresh or c.stale)]
+            await asyncio.gather(*map(self._relist, listed))
+            if self._connected:
+                try:
+                    await self._open_missing(reopen=refresh)
+                finally:
+                    self._tools = self._provide()
+                return self._tools
+            try:
+                await self._open_missing(reopen=True)
+                self._tools = self._provide()
+            except BaseException:  # nobody will close what has never come to be
+                await self._close_all()
+                raise
+            self._connected = True
+            return self._tools
+
+    def _exclusively(self) -> asyncio.Lock:
+        # A lock belongs to the loop it was first waited for on; the background loop may have ended and begun again.
+        running = asyncio.get_running_loop()
+        if self._lock is None or self._lock[0] is not running:
+            self._lock = (running, asyncio.Lock())
+        return self._lock[1]
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise ConfigurationError("these McpTools have been closed; make new ones to start their servers again")
+
+    async def _open_missing(self, *, reopen: bool) -> None:
+        missing = [connection for connection in self._connections if reopen and not connection.running]
+        await asyncio.gather(*(connection.open() for connection in missing))
+        self._refuse_if_closed()
+        errors = [connection.error for connection in missing if connection.error is not None]
+        if errors and self._on_error == "raise":
+            raise McpServerError("\n".join(errors))
+        for error in errors:
+            _logger.warning("%s", error)
+
+    async def _close_all(self) -> None:
+        await asyncio.gather(*(connection.close() for connection in self._connections))
+
+    async def _relist(self, connection: Connection) -> None:
+        try:
+            await connection.relist()
+        except Exception as error:  # the tools known so far stay; a server that has died says so when called
+            _logger.warning("MCP server %r did not list its tools again: %r", connection.server.name, error)
+
+    # ------------------------------------------------------------------ tools
+
+    def _provide(self) -> tuple[Tool, ...]:
+        listed = {c.server.name: [t for t in c.tools if self._admits(c, t)] for c in self._connections}
+        names = public_names({server: [tool.name for tool in tools] for server, tools in listed.items()}, self._prefix)
+        made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
+        for connection in self._connections:
+            for described in listed[connection.server.name]:
+                key = (connection.server.name, described.name)
+                before = self._made.get(key)
+                # An unchanged tool stays the same object, so that what others keep by tool stays valid.
+                keep = before is not None and before[0] == described and before[1].name == names[key]
+                try:
+                    tool = before[1] if before is not None and keep else self._make(connection, described, names[key])
+                except ConfigurationError as error:  # one bad schema must not take the others away
+                    _logger.warning("left out a tool of MCP server %r: %s", connection.server.name, error)
+                else:
+                    made[key] = (described, tool)
+        self._made = made
+        self._counts = Counter(server for server, _ in made)
+        return tuple(tool for _, tool in made.values())
+
+    def _admits(self, connection: Connection, tool: McpTool) -> bool:
+        return self._filter is None or bool(self._filter(connection.server.name, tool))
+
+    def _make(self, connection: Connection, described: McpTool, name: str) -> Tool:
+        annotations = described.annotations
+        title = described.title or (annotations.title if annotations is not None else None)
+
+        # Bound to `self`, so that servers live as long as one of their tools does.
+        def run(**arguments: Any) -> object:
+            return loop.run(self._call(connection, described.name, arguments))
+
+        async def arun(**arguments: Any) -> object:
+            return await loop.arun(self._call(connection, described.name, arguments))
+
+        return Tool(
+            name,
+            described.description or title or "",
+            described.input_schema,
+            run,
+            afn=arun,
+            source=connection.server.name,
+            search_text=" ".join(text for text in (title, described.name) if text and text != name),
+            concurrent=annotations is not None and annotations.read_only_hint is True,
+        )
+
+    def _call(
+        self, connection: Connection, tool: str, arguments: dict[str, Any]
+    ) -> Callable[[], Coroutine[Any, Any, object]]:
+        if not connection.running:
+            connection.refuse()
+
+        async def call() -> object:
+            result = await connection.call(tool, arguments)
+            return convert_result(result, server=connection.server.name, tool=tool)
+
+        return call
+
+    def _status(self, connection: Connection) -> ServerStatus:
+        info = connection.info
+        return ServerStatus(
+            connection.server.name,
+            connection.state,
+            tools=self._counts[connection.server.name],
+            title=(info.title or info.name) if info is not None else None,
+            version=(info.version or None) if info is not None else None,
+            error=connection.error,
+        )
+
+
+def _check(servers: Sequence[Server], prefix: str, on_error: str) -> None:
+    if importlib.util.find_spec("mcp") is None:
+        raise MissingExtraError("mcp", "McpTools")
+    if not servers:
+        raise ConfigurationError("McpTools needs at least one StdioServer or HttpServer")
+    names: set[str] = set()
+    for server in servers:
+        if not isinstance(server, StdioServer | HttpServer):
+            raise ConfigurationError(f"McpTools takes StdioServer and HttpServer objects, not {server!r}")
+        if server.name in names:
+            raise ConfigurationError(f"two MCP servers are named {server.name!r}; names tell their tools apart")
+        names.add(server.name)
+    if prefix not in ("collision", "always", "never"):
+        raise ConfigurationError(f"prefix must be 'collision', 'always' or 'never', not {prefix!r}")
+    if on_error not in ("raise", "skip"):
+        raise ConfigurationError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+
+
+def _abandon(connections: Sequence[Connection]) -> None:
+    for connection in connections:
+        connection.abandon()

@@ -1,0 +1,91 @@
+"""Streams to a server, for the SDK's client: a child process or an HTTP endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import Self
+
+import anyio
+import httpx2
+from mcp.client._transport import ReadStream, Transport, TransportStreams
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+
+from .servers import HttpServer, Server, StdioServer
+from .stderr_tail import StderrTail
+
+__all__ = ["open_transport"]
+
+
+def open_transport(server: Server, stderr: StderrTail, ended: Callable[[], object]) -> Transport:
+    """The transport to `server`; `ended` is called when the other side closes it."""
+    return _stdio(server, stderr, ended) if isinstance(server, StdioServer) else _http(server)
+
+
+@asynccontextmanager
+async def _stdio(
+    server: StdioServer, stderr: StderrTail, ended: Callable[[], object]
+) -> AsyncIterator[TransportStreams]:
+    parameters = StdioServerParameters(
+        command=server.command,
+        args=list(server.args),
+        env=dict(server.env) if server.env is not None else None,
+        cwd=server.cwd,
+        encoding_error_handler="replace",
+    )
+    async with AsyncExitStack() as stack:
+        with stderr.sink() as errlog:
+            read, write = await stack.enter_async_context(stdio_client(parameters, errlog=errlog))
+        yield _Watched(read, ended), write
+
+
+@asynccontextmanager
+async def _http(server: HttpServer) -> AsyncIterator[TransportStreams]:
+    # A server may hold a response open for as long as a call takes.
+    timeout = httpx2.Timeout(server.connect_timeout, read=max(server.timeout, server.connect_timeout, 300.0))
+    headers = dict(server.headers) if server.headers is not None else None
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=timeout) as http,
+        streamable_http_client(server.url, http_client=http) as streams,
+    ):
+        yield streams
+
+
+class _Watched:
+    """A read stream that says when it ends: the SDK's session learns of it, but tells nobody until the next request."""
+
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], ended: Callable[[], object]) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            return await self._stream.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            self._ended()
+            raise
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self._stream.__anext__()
+        except (StopAsyncIteration, anyio.ClosedResourceError):
+            self._ended()
+            raise
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(exc_type, exc_val, exc_tb)
