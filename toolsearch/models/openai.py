@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..chat import ChatChunk, ChatRequest, ChatResponse
 from ..errors import ConfigurationError, MissingExtraError
+from .openai_answer import response_of
 from .openai_stream import StreamAssembler
-from .openai_wire import response_of, wire_messages, wire_tools
+from .openai_wire import wire_messages, wire_tools
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -10,7 +10,7 @@ from typing import Any
 from ..chat import ChatChunk, ChatResponse
 from ..errors import ProviderProtocolError
 from ..messages import AssistantMessage, Message, ToolCall, Usage
-from .openai_wire import CallIds, arguments_text, content_text, usage_of
+from .openai_answer import CallIds, arguments_text, content_text, usage_of
 
 __all__ = ["StreamAssembler"]
 
@@ -46,7 +46,7 @@ class _Answer:
     def add(self, fragment: Any) -> ToolCall:
         """Take in a piece of a tool call and return it as a piece."""
         function = getattr(fragment, "function", None)
-        given_id = getattr(fragment, "id", None) or ""
+        given_id = str(getattr(fragment, "id", None) or "")
         name = getattr(function, "name", None) or ""
         arguments = arguments_text(getattr(function, "arguments", None))
         index = getattr(fragment, "index", None)

@@ -1,29 +1,19 @@
-"""Between our values and the chat-completions wire format: pure functions, no I/O and no SDK."""
+"""Our messages and tools in the chat-completions wire format: pure functions, no I/O and no SDK."""
 
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..chat import ChatResponse
-from ..errors import ConfigurationError, ProviderProtocolError
-from ..messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
+from ..errors import ConfigurationError
+from ..messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from ..names import is_wire_name, wire_name
 
 if TYPE_CHECKING:
     from ..tool import Tool
 
-__all__ = [
-    "CallIds",
-    "arguments_text",
-    "content_text",
-    "response_of",
-    "usage_of",
-    "wire_messages",
-    "wire_tools",
-]
+__all__ = ["clean_text", "wire_messages", "wire_tools"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -77,25 +67,25 @@ def wire_messages(messages: Sequence[Message]) -> list[Json]:
 def _message(message: Message) -> Json:
     match message:
         case SystemMessage():
-            return {"role": "system", "content": _cleaned(message.text)}
+            return {"role": "system", "content": clean_text(message.text)}
         case UserMessage():
             return {"role": "user", "content": _user_content(message)}
         case AssistantMessage(tool_calls=()):
-            return {"role": "assistant", "content": _cleaned(message.text)}
+            return {"role": "assistant", "content": clean_text(message.text)}
         case AssistantMessage():
             calls = [_sent_call(call) for call in message.tool_calls]
-            return {"role": "assistant", "content": _cleaned(message.text) or None, "tool_calls": calls}
+            return {"role": "assistant", "content": clean_text(message.text) or None, "tool_calls": calls}
         case ToolMessage():
             notes = [_note(media) for media in message.media]
             text = "\n".join(filter(None, [message.content, *notes]))
-            return {"role": "tool", "tool_call_id": _cleaned(message.call_id), "content": _cleaned(text)}
+            return {"role": "tool", "tool_call_id": clean_text(message.call_id), "content": clean_text(text)}
     raise ConfigurationError(f"not a message: {message!r}")
 
 
 def _user_content(message: UserMessage) -> str | list[Json]:
     if not message.media:
-        return _cleaned(message.text)
-    parts: list[Json] = [{"type": "text", "text": _cleaned(message.text)}] if message.text else []
+        return clean_text(message.text)
+    parts: list[Json] = [{"type": "text", "text": clean_text(message.text)}] if message.text else []
     for media in message.media:
         part = _part(media)
         if part is None:
@@ -110,8 +100,8 @@ def _user_content(message: UserMessage) -> str | list[Json]:
 def _sent_call(call: ToolCall) -> Json:
     # A name the model made up ("multi_tool_use.parallel") would make the provider refuse the history.
     name = wire_name(call.name or "unnamed")
-    arguments = _cleaned(call.arguments) if call.arguments.strip() else "{}"
-    return {"id": _cleaned(call.id), "type": "function", "function": {"name": name, "arguments": arguments}}
+    arguments = clean_text(call.arguments) if call.arguments.strip() else "{}"
+    return {"id": clean_text(call.id), "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def _part(media: Media) -> Json | None:
@@ -135,7 +125,7 @@ def _note(media: Media) -> str:
 def _media_of_results(results: Sequence[ToolMessage]) -> Json:
     parts: list[Json] = []
     for result in results:
-        parts.append({"type": "text", "text": _cleaned(f"Output of {result.name} (call {result.call_id}):")})
+        parts.append({"type": "text", "text": clean_text(f"Output of {result.name} (call {result.call_id}):")})
         parts.extend(part for media in result.media if (part := _part(media)))
     return {"role": "user", "content": parts}
 
@@ -148,7 +138,7 @@ def _base64(media: Media) -> str:
     return base64.b64encode(media.data).decode("ascii")
 
 
-def _cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """The text with lone surrogates, which no UTF-8 can carry, replaced."""
     if text.isascii():
         return text
@@ -160,109 +150,11 @@ def _cleaned(text: str) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """JSON with every text `_cleaned`; what has nothing to clean keeps its content and key order."""
+    """JSON with every text cleaned; what has nothing to clean keeps its content and key order."""
     if isinstance(value, str):
-        return _cleaned(value)
+        return clean_text(value)
     if isinstance(value, Mapping):
         return {_clean(key): _clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_clean(item) for item in value]
     return value
-
-
-class CallIds:
-    """Gives each tool call of an answer an id of its own, where the provider gave none or one twice.
-
-    Made ids depend on the conversation only, and none is in use in it.
-    """
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._messages = messages
-        self._taken: set[str] = set()
-        self._in_use: set[str] | None = None
-
-    def take(self, given: str | None) -> str:
-        """Return `given` if it can serve, else a new id."""
-        if given and given not in self._taken:
-            self._taken.add(given)
-            return given
-        if self._in_use is None:
-            assistants = (m for m in self._messages if isinstance(m, AssistantMessage))
-            self._in_use = {call.id for message in assistants for call in message.tool_calls}
-        number = len(self._messages)
-        while (made := f"call_{number}") in self._in_use or made in self._taken:
-            number += 1
-        self._taken.add(made)
-        return made
-
-
-def response_of(completion: Any, messages: Sequence[Message]) -> ChatResponse:
-    """A completion object of the SDK as a response.
-
-    Raises:
-        ProviderProtocolError: it has no choices, or is no completion at all.
-    """
-    choices = getattr(completion, "choices", None)
-    if not isinstance(choices, list) or not choices:
-        raise ProviderProtocolError(f"the provider's answer has no choices: {_excerpt(completion)}")
-    ids = CallIds(messages)
-    candidates = [_assistant(getattr(choice, "message", None), ids) for choice in choices]
-    response = ChatResponse.choose(candidates, usage=usage_of(getattr(completion, "usage", None)), raw=completion)
-    chosen = next(i for i, candidate in enumerate(candidates) if candidate is response.message)
-    return response.replace(finish_reason=finish_reason(choices[chosen], response))
-
-
-def finish_reason(choice: Any, response: ChatResponse) -> str:
-    """The provider's word, or for a provider that says nothing, what it must be."""
-    return getattr(choice, "finish_reason", None) or ("tool_calls" if response.tool_calls else "stop")
-
-
-def _assistant(message: Any, ids: CallIds) -> AssistantMessage:
-    text = content_text(getattr(message, "content", None)) or content_text(getattr(message, "refusal", None))
-    functions = [
-        (call, function)
-        for call in getattr(message, "tool_calls", None) or ()
-        if (function := getattr(call, "function", None)) is not None
-    ]
-    calls = (
-        ToolCall(
-            ids.take(getattr(call, "id", None)),
-            getattr(function, "name", None) or "",
-            arguments_text(getattr(function, "arguments", None)) or "{}",
-        )
-        for call, function in functions
-    )
-    return AssistantMessage(text, tuple(calls))
-
-
-def content_text(content: Any) -> str:
-    """Content as text; some servers send a list of parts, of which the text ones count."""
-    if isinstance(content, str):
-        return _cleaned(content)
-    if not isinstance(content, list):
-        return ""
-    texts = (part.get("text") if isinstance(part, Mapping) else getattr(part, "text", None) for part in content)
-    return _cleaned("".join(text for text in texts if isinstance(text, str)))
-
-
-def arguments_text(arguments: Any) -> str:
-    """Arguments as the JSON text they should be; some servers send the object itself."""
-    if isinstance(arguments, str):
-        return _cleaned(arguments)
-    return "" if arguments is None else _cleaned(json.dumps(arguments, ensure_ascii=False))
-
-
-def usage_of(usage: Any) -> Usage:
-    """The provider's token counts; zeros where it reports none."""
-    details = getattr(usage, "prompt_tokens_details", None)
-    return Usage(
-        getattr(usage, "prompt_tokens", None) or 0,
-        getattr(usage, "completion_tokens", None) or 0,
-        cache_read=getattr(details, "cached_tokens", None),
-        cache_write=getattr(details, "cache_write_tokens", None),
-    )
-
-
-def _excerpt(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= 200 else text[:200] + "..."

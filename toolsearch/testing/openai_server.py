@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -50,6 +51,7 @@ class WireReply:
         status: the HTTP status.
         body: sent as it is, or as JSON.
         content_type: of the body.
+        headers: further ones.
         events: instead of a body: a stream of events, each the data of one; it may be endless.
         done: whether the stream ends with ``[DONE]``.
         cut: break the connection instead of ending the reply.
@@ -58,6 +60,7 @@ class WireReply:
     status: int = 200
     body: bytes | str | Mapping[str, Any] = b""
     content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
     events: Iterable[Event] | None = None
     done: bool = True
     cut: bool = False
@@ -78,7 +81,9 @@ class OpenAIWireServer:
 
     Attributes:
         requests: every request, in order of arrival.
+        connections_made: how many connections clients have opened.
         disconnected: set once a client has left before the end of its reply.
+        errors: what the script's callables and events raised; the first is raised at the end of the ``with``.
 
     Example:
         >>> import urllib.request
@@ -94,7 +99,9 @@ class OpenAIWireServer:
         self._lock = threading.Lock()
         self._script = ScriptedChatModel(lambda request: request.context["answer"], usage=_estimate)
         self.requests: list[WireRequest] = []
+        self.connections_made = 0
         self.disconnected = threading.Event()
+        self.errors: list[BaseException] = []
         self._http = _Server(self)
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, name="openai-wire-server", daemon=True
@@ -109,11 +116,13 @@ class OpenAIWireServer:
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._http.shutdown()
         self._thread.join()
         self._http.end_connections()
         self._http.server_close()
+        if self.errors and kind is None:
+            raise self.errors[0]
 
     def reply_to(self, request: WireRequest) -> WireReply:
         """Record `request` and return the script's next reply, in the form it asks for."""
@@ -146,8 +155,10 @@ class OpenAIWireServer:
 
 
 def _estimate(request: ChatRequest, message: AssistantMessage) -> Usage:
-    """A token for every four bytes of the body that came in, and as `estimate_usage` for the answer."""
-    return Usage(-(-len(request.context["body"]) // 4), estimate_usage(request, message).output)
+    """A token for every four characters of the messages and tools that came in, and as ever for the answer."""
+    body = json.loads(request.context["body"])
+    sent = json.dumps([body.get("messages"), body.get("tools")], ensure_ascii=False)
+    return Usage(-(-len(sent) // 4), estimate_usage(request, message).output)
 
 
 def _error(message: str, kind: str) -> dict[str, Any]:
@@ -194,11 +205,18 @@ class _Server(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self.connections.add(request)
+        self.owner.connections_made += 1
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
         self.connections.remove(request)
         super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keep the error for the test, where the standard library would print it."""
+        error = sys.exception()
+        if error is not None and not isinstance(error, ConnectionError):
+            self.owner.errors.append(error)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -225,21 +243,21 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: a test reads `requests`."""
 
+    def _send_head(self, reply: WireReply, headers: Mapping[str, str]) -> None:
+        self.send_response(reply.status)
+        for name, value in {**headers, **reply.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
     def _send_body(self, reply: WireReply) -> None:
         body = reply.body
         data = json_bytes(body) if isinstance(body, Mapping) else body.encode() if isinstance(body, str) else body
-        self.send_response(reply.status)
-        self.send_header("Content-Type", reply.content_type)
         # One byte more than is sent makes the reply a broken one.
-        self.send_header("Content-Length", str(len(data) + reply.cut))
-        self.end_headers()
+        self._send_head(reply, {"Content-Type": reply.content_type, "Content-Length": str(len(data) + reply.cut)})
         self.wfile.write(data)
 
     def _send_events(self, reply: WireReply, events: Iterable[Event]) -> None:
-        self.send_response(reply.status)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
+        self._send_head(reply, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
         for data in _event_data(events, done=reply.done and not reply.cut):
             encoded = b"data: %b\n\n" % data
             self.wfile.write(b"%x\r\n%b\r\n" % (len(encoded), encoded))
