@@ -178,8 +178,8 @@ def test_always_proposes_all_that_is_not_forgotten_and_never_proposes_nothing(st
 def test_ttl_takes_up_a_crowd_bit_by_bit_and_misses_none(cap: int, crowd: int) -> None:
     clock = FakeClock()
     ttl = TtlEviction(10, clock=clock, max_per_touch=cap)
-    for session_id in range(crowd):
-        ttl.touch(session_id)
+    for number in range(crowd):
+        ttl.touch(number)
     clock.advance(10)
     gone: list[Hashable] = []
     while len(gone) < crowd:

@@ -156,6 +156,21 @@ def test_it_says_how_full_it_is(index: NameIndex) -> None:
     assert repr(sessions) == "<SessionToolIndex over NameIndex, LruEviction(7): 2 sessions, 1 searchers>"
 
 
+def test_looking_at_a_record_is_not_a_use(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index, LruEviction(2))
+    sessions.index("ann", tools("a"))
+    sessions.index("bob", tools("a"))
+    with sessions.lease("ann", tools("a")) as turn:
+        assert sessions.record("ann") is turn.session
+    assert sessions.record("bob") is not None
+    assert sessions.record("eve") is None
+    sessions.index("eve", tools("a"))
+    assert sessions.session_ids() == ("ann", "eve")
+    no_id: Any = None
+    with pytest.raises(ConfigurationError, match="session id"):
+        sessions.record(no_id)
+
+
 # Sharing
 
 

@@ -47,7 +47,7 @@ class _Entry:
 
     def __init__(self, handle: SearcherHandle) -> None:
         self.record = SessionRecord()
-        self.handle = handle
+        self.handle: SearcherHandle | None = handle  # None once it is cleared
         self.leases = 0
         self.proposed = False
 
@@ -132,7 +132,8 @@ class SessionToolIndex:
         with self._locked():
             entry = self._entries.pop(key, None)
             self._eviction.forget(key)
-        del entry  # here, outside the lock: it may be the last to hold a big searcher
+        if entry is not None:
+            entry.handle = None  # a turn under way keeps its own, which may be another
 
     def lease(self, session_id: Hashable | None, tools: ToolSet | Iterable[ToolReference]) -> SessionLease:
         """Begin a turn of `session_id` over `tools`, built if no session has an equal set.
