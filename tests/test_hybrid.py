@@ -1,0 +1,274 @@
+"""Several indexes as one: what is gained, what stays when a part is lost, and how it is said."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import pytest
+
+from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexFailure, MissingExtraError
+from toolsearch.indexes.bm25 import Bm25ToolIndex
+from toolsearch.indexes.embedders import CallableEmbedder
+from toolsearch.indexes.hybrid import HybridToolIndex
+from toolsearch.indexes.reference import ToolReference
+from toolsearch.indexes.response import Match, ToolHit, ToolSearchResponse
+from toolsearch.indexes.vector import VectorToolIndex
+
+TOOLS = (
+    ToolReference(name="get_weather", description="Forecast of rain and sun", source="meteo", tags=("outdoors",)),
+    ToolReference(name="refund_payment", description="Return money to a customer", source="shop"),
+    ToolReference(name="send_mail", description="Send a message to a person", source="office"),
+    ToolReference(name="find_trail", description="Walks in the sun", tags=("outdoors",)),
+)
+SYNONYMS = {"cash": "money", "give": "return", "letter": "message"}
+
+
+class Broken:
+    """An index that cannot be built until it is mended."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = ConnectionError("embedding service is down")
+
+    def build(self, tools):
+        if self.error is not None:
+            raise self.error
+        return Bm25ToolIndex().build(tools)
+
+
+class Ranks:
+    """An index of one's own that gives names in an order it was told, and knows no scores and no categories."""
+
+    def __init__(self, *names: str, reason: str = "") -> None:
+        self.names = names
+        self.reason = reason
+
+    def build(self, tools):
+        return self
+
+    def search(self, query, *, max_results=5, category=None):
+        assert category is None
+        hits = tuple(ToolHit(name, matched=(Match(query, ("own",)),)) for name in self.names[:max_results])
+        code = "no_match" if self.reason else None
+        return ToolSearchResponse(hits=hits, total_matches=len(hits), reason=self.reason, reason_code=code)
+
+
+@pytest.fixture
+def meaning(word_embedder):
+    """A vector index whose embedder knows a few synonyms."""
+    pytest.importorskip("faiss")
+    words = word_embedder()
+
+    def embed(texts):
+        return words.embed([" ".join(SYNONYMS.get(word, word) for word in text.lower().split()) for text in texts])
+
+    return VectorToolIndex(CallableEmbedder(embed))
+
+
+def test_words_and_meaning_both_find(meaning):
+    searcher = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS)
+    assert searcher.search("give cash").names == ("refund_payment",)
+    assert searcher.search("forecast").names[0] == "get_weather"
+    assert searcher.search("forecast").reason == ""
+
+
+def test_an_answer_says_what_was_found_where(meaning):
+    response = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search("send letter")
+    assert response.hits[0].name == "send_mail"
+    assert response.hits[0].matched == (Match("send", ("name", "description")), Match("send letter", ("meaning",)))
+    assert response.metadata is not None
+    assert response.metadata.search_type == "HybridToolIndex"
+
+
+def test_a_named_tool_stays_first_whatever_the_meaning_says(meaning):
+    searcher = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS)
+    assert searcher.search("find_trail").names[0] == "find_trail"
+    assert searcher.search("give cash back to the customer with find_trail").names[0] == "find_trail"
+
+
+def test_a_category_is_ranked_within(meaning):
+    crowd = [ToolReference(name=f"sun_{n}", description="rain and sun") for n in range(400)]
+    searcher = HybridToolIndex([Bm25ToolIndex(), meaning]).build([*TOOLS, *crowd])
+    response = searcher.search("rain and sun", category="Outdoors")
+    assert response.names == ("get_weather", "find_trail")
+    assert response.total_matches == 2
+    assert searcher.search("sun", category="nowhere").reason_code == "unknown_category"
+
+
+def test_an_unrelated_query_says_so(meaning):
+    response = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search("zebra")
+    assert response.hits == ()
+    assert response.reason_code == "no_match"
+
+
+def test_the_reason_of_a_part_is_given_when_nothing_is_found(word_embedder):
+    pytest.importorskip("faiss")
+    parts = [Bm25ToolIndex(), VectorToolIndex(word_embedder(), min_similarity=0.99)]
+    assert HybridToolIndex(parts).build(TOOLS).search("zebra").reason_code == "below_minimum"
+
+
+def test_a_doubt_of_words_alone_is_kept_and_meaning_removes_it(meaning):
+    query = "weather zebra giraffe elephant"
+    assert HybridToolIndex([Bm25ToolIndex()]).build(TOOLS).search(query).reason_code == "weak_match"
+    assert HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search(query).reason_code is None
+
+
+def test_one_part_alone_ranks_as_it_would_by_itself():
+    alone, wrapped = Bm25ToolIndex().build(TOOLS), HybridToolIndex([Bm25ToolIndex()]).build(TOOLS)
+    for query in ("sun", "send a message", "money for the customer in the sun"):
+        assert wrapped.search(query).names == alone.search(query).names
+        assert wrapped.search(query).total_matches == alone.search(query).total_matches
+
+
+def test_the_order_of_tools_does_not_matter(meaning):
+    searchers = [HybridToolIndex([Bm25ToolIndex(), meaning]).build(tools) for tools in (TOOLS, TOOLS[::-1])]
+    for query in ("sun", "give cash", "message for a customer"):
+        first, second = (searcher.search(query).hits for searcher in searchers)
+        assert first == second
+
+
+def test_a_hybrid_can_be_a_part(meaning):
+    inner = HybridToolIndex([Bm25ToolIndex(), meaning])
+    assert HybridToolIndex([inner]).build(TOOLS).search("give cash").names == ("refund_payment",)
+
+
+def test_an_index_of_ones_own_is_fused_by_rank(meaning):
+    own = Ranks("find_trail", "unknown_tool", "send_mail")
+    response = HybridToolIndex([Bm25ToolIndex(), own]).build(TOOLS).search("weather")
+    assert sorted(response.names) == ["find_trail", "get_weather", "send_mail"]
+    assert response.names.index("find_trail") < response.names.index("send_mail")
+    assert response.hits[-1].matched == (Match("weather", ("own",)),)
+    agreed = HybridToolIndex([Bm25ToolIndex(), meaning, Ranks("find_trail", "get_weather")]).build(TOOLS)
+    assert agreed.search("rain forecast").names[0] == "get_weather"
+
+
+def test_ranks_are_narrowed_to_the_category_by_the_hybrid():
+    own = Ranks("send_mail", "find_trail")
+    assert HybridToolIndex([own]).build(TOOLS).search("anything", category="outdoors").names == ("find_trail",)
+
+
+def test_the_reason_of_an_index_of_ones_own_is_passed_on():
+    response = HybridToolIndex([Ranks(reason="Say it in French.")]).build(TOOLS).search("anything")
+    assert (response.reason_code, response.reason) == ("no_match", "Say it in French.")
+
+
+def test_a_part_that_cannot_be_built_is_left_out_and_named(caplog):
+    broken = Broken()
+    index = HybridToolIndex([Bm25ToolIndex(), broken])
+    searcher = index.build(TOOLS)
+    assert searcher.degraded == ("Broken",)
+    response = searcher.search("weather")
+    assert response.names == ("get_weather",)
+    assert response.reason_code == "degraded"
+    assert "Broken" in response.reason
+    assert "embedding service is down" in caplog.text
+    broken.error = None
+    mended = index.build(TOOLS)
+    assert mended.degraded == ()
+    assert mended.search("weather").reason == ""
+
+
+def test_a_degraded_hybrid_inside_another_is_named():
+    inner = HybridToolIndex([Bm25ToolIndex(), Broken()])
+    assert HybridToolIndex([inner, Bm25ToolIndex()]).build(TOOLS).degraded == ("Broken",)
+
+
+def test_a_part_that_fails_at_a_search_is_asked_again_at_the_next(word_embedder, caplog):
+    pytest.importorskip("faiss")
+    words, down = word_embedder(), []
+
+    def embed(texts):
+        if down:
+            raise TimeoutError("too slow")
+        return words.embed(texts)
+
+    searcher = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(embed)]).build(TOOLS)
+    down.append(True)
+    response = searcher.search("weather")
+    assert response.names == ("get_weather",)
+    assert response.reason_code == "degraded"
+    assert "VectorToolIndex" in response.reason
+    assert "too slow" in caplog.text
+    assert searcher.degraded == ()
+    down.clear()
+    assert searcher.search("weather").reason == ""
+
+
+def test_a_doubt_and_a_lost_part_are_both_told():
+    response = HybridToolIndex([Bm25ToolIndex(), Broken()]).build(TOOLS).search("weather zebra giraffe elephant")
+    assert response.reason_code == "weak_match"
+    assert "zebra" in response.reason
+    assert "Broken" in response.reason
+
+
+def test_no_match_while_a_part_is_lost_tells_of_both():
+    response = HybridToolIndex([Bm25ToolIndex(), Broken()]).build(TOOLS).search("qwxz")
+    assert response.reason_code == "no_match"
+    assert "Broken" in response.reason
+
+
+def test_only_when_all_parts_fail_the_hybrid_fails(word_embedder):
+    with pytest.raises(IndexFailure, match="embedding service is down") as caught:
+        HybridToolIndex([Broken(), Broken()]).build(TOOLS)
+    assert isinstance(caught.value.__cause__, ConnectionError)
+    pytest.importorskip("faiss")
+    rows = {1: [[float("nan")]], 4: [[1.0]] * 4}
+    searcher = HybridToolIndex([VectorToolIndex(lambda texts: rows[len(texts)])]).build(TOOLS)
+    with pytest.raises(IndexFailure, match="NaN"):
+        searcher.search("weather")
+
+
+@pytest.mark.parametrize("error", [ConfigurationError("wrong"), MissingExtraError("vector", "It")])
+def test_what_will_not_pass_by_itself_is_raised(error):
+    broken = Broken()
+    broken.error = error
+    with pytest.raises(type(error)):
+        HybridToolIndex([Bm25ToolIndex(), broken]).build(TOOLS)
+
+
+def test_two_tools_of_one_name_are_refused():
+    with pytest.raises(DuplicateToolError):
+        HybridToolIndex([Bm25ToolIndex()]).build([TOOLS[0], TOOLS[0]])
+
+
+@pytest.mark.parametrize("parts", [[], ["bm25"], [Bm25ToolIndex], [None]])
+def test_parts_that_are_no_indexes_are_refused(parts):
+    with pytest.raises(ConfigurationError):
+        HybridToolIndex(parts)
+
+
+def test_by_default_words_and_meaning_where_the_extra_is_installed(monkeypatch):
+    installed = all(importlib.util.find_spec(name) for name in ("numpy", "faiss", "sentence_transformers"))
+    expected = ["Bm25ToolIndex", "VectorToolIndex"] if installed else ["Bm25ToolIndex"]
+    assert [type(part).__name__ for part in HybridToolIndex().parts] == expected
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert [type(part).__name__ for part in HybridToolIndex().parts] == ["Bm25ToolIndex"]
+
+
+def test_no_tools_and_no_words_are_said(meaning):
+    index = HybridToolIndex([Bm25ToolIndex(), meaning])
+    assert index.build([]).search("weather").reason_code == "nothing_indexed"
+    assert index.build(TOOLS).search(" ").reason_code == "empty_query"
+    assert index.build(TOOLS).search("weather", max_results=0).hits == ()
+
+
+@pytest.mark.parametrize("query", ["\ud800", "x" * 200_000, "天气", "a\x00b", "(((", "?!"])
+def test_no_query_raises(query, meaning):
+    response = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search(query)
+    assert response.hits or response.reason
+
+
+@pytest.mark.vector
+def test_the_real_model_gives_words_a_meaning(minilm):
+    searcher = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)]).build(TOOLS)
+    response = searcher.search("give back cash")
+    assert response.names[0] == "refund_payment"
+    assert response.reason == ""
+    assert searcher.search("postal letter to a colleague").names[0] == "send_mail"
+
+
+@pytest.mark.vector
+def test_another_script_leaves_the_ranking_to_words(minilm):
+    tools = [*TOOLS, ToolReference(name="tianqi", description="查询城市天气")]
+    searcher = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)]).build(tools)
+    assert searcher.search("天气").names[0] == "tianqi"
