@@ -90,9 +90,9 @@ class Disclosure:
         >>> disclosure = Disclosure(SessionToolIndex("regex"))
         >>> tools = ToolSet([ToolReference(name="get_weather"), ToolReference(name="send_mail")])
         >>> with disclosure.open("ann", tools) as turn:
-        ...     before = turn.declared()
+        ...     before = turn.declare()
         ...     result = turn.search("weather")
-        ...     after = turn.declared()
+        ...     after = turn.declare()
         >>> before, after
         ((), ('get_weather',))
     """
@@ -199,23 +199,20 @@ class DisclosureTurn:
         self._pinned = pinned
         self._admits = admits
         self._asked: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._declared: frozenset[str] = frozenset()
         self._new_round = False
 
-    def declared(self) -> tuple[str, ...]:
-        """The names to send now, `tool_search` aside: pinned ones, then discovered ones in order of discovery."""
-        if self.offer.bypass:
-            return tuple(name for name in self.tools.names if self._admits(name))
-        names = dict.fromkeys((*self._pinned, *self._record.discovered))
-        return tuple(name for name in names if self._may_have(name))
+    def declare(self) -> tuple[str, ...]:
+        """Begin a round: the names to send, `tool_search` aside: pinned ones, then others in order of discovery."""
+        self._new_round = True
+        names = self._known()
+        self._declared = frozenset(names)
+        return names
 
     @property
     def offers_search(self) -> bool:
         """Whether the search tool is declared: not when it would have nothing to find."""
         return not self.offer.bypass
-
-    def next_round(self) -> None:
-        """The model is about to be asked; with ``accumulate=False`` the next finds replace those before."""
-        self._new_round = True
 
     def search(self, query: str, max_results: int | None = None, category: str | None = None) -> str:
         """Search, disclose what is found, and return the result as the model reads it. Never raises for its arguments.
@@ -230,20 +227,22 @@ class DisclosureTurn:
             return f"Not searched: the {budget} searches of this turn are used up. Use the tools you have, or answer."
         asked = (" ".join(query.casefold().split()), (category or "").casefold())
         if asked in self._asked:
-            self.searches.append(SearchRecord(query, self._asked[asked], category))
-            return self._repeated(self._asked[asked])
+            names = self._asked[asked]
+            self.searches.append(SearchRecord(query, names, category))
+            self._discover(names)
+            return _repeated(names)
         wanted = self.settings.max_results if max_results is None else max_results
         wanted = max(1, min(wanted, self.settings.max_results_limit))
         response = self._lease.search(query, max_results=wanted, category=category)
         hits = [hit for hit in response.hits if self._may_have(hit.name)]
         self._asked[asked] = names = tuple(hit.name for hit in hits)
         self.searches.append(SearchRecord(query, names, category))
-        before = set(self.declared())
+        before = set(self._known())
         self._discover(names)
         return describe_hits(
             [hit for hit in hits if hit.name not in before],
             [hit for hit in hits if hit.name in before],
-            (response.reason, self._advice(hits), self._later_sources()),
+            (response.reason, _advice(hits, response.reason), self._later_sources()),
         )
 
     def preselect(self, text: str) -> None:
@@ -259,8 +258,8 @@ class DisclosureTurn:
     def call(self, name: str) -> str | None:
         """Decide on a call of the tool `name`: None to run it, else the answer to give instead.
 
-        A tool that the session may have but that was not declared yet is loaded; one that it may not have is answered
-        like one that does not exist.
+        A tool that the session may have but that was not declared in this round is loaded; one that it may not have
+        is answered like one that does not exist.
         """
         if name == SEARCH_TOOL and self.offers_search:
             return None
@@ -268,7 +267,7 @@ class DisclosureTurn:
         if tool is None or not self._admits(name):
             return self.unknown(name)
         self._record.touch_tool(name)
-        if name in self.declared():
+        if name in self._declared:
             return None
         self._discover([name])
         return None if self.settings.run_undiscovered else describe_loaded(tool)
@@ -290,6 +289,12 @@ class DisclosureTurn:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
+    def _known(self) -> tuple[str, ...]:
+        if self.offer.bypass:
+            return tuple(name for name in self.tools.names if self._admits(name))
+        names = dict.fromkeys((*self._pinned, *self._record.discovered))
+        return tuple(name for name in names if self._may_have(name))
+
     def _may_have(self, name: str) -> bool:
         return name in self.tools and self._admits(name)
 
@@ -310,15 +315,19 @@ class DisclosureTurn:
         spare = [name for name in known if name not in self.loaded]
         self._record.forget_tools(spare[: max(0, len(known) - limit)])
 
-    def _repeated(self, names: tuple[str, ...]) -> str:
-        if not names:
-            return "You searched for exactly this before and nothing was found; use other words, or do without a tool."
-        return f"You searched for exactly this before and found {', '.join(names)}; call them, or use other words."
-
-    def _advice(self, hits: Sequence[ToolHit]) -> str:
-        return "" if hits else "Try other words for what the tool should do; if nothing fits, say so."
-
     def _later_sources(self) -> str:
         """Sources that came after the search tool's description was frozen are told of in results."""
         later = {name: count for name, count in self.tools.sources.items() if name not in self.offer.sources}
         return f"Since the conversation began, tools were added{describe_sources(later)}." if later else ""
+
+
+def _repeated(names: tuple[str, ...]) -> str:
+    if not names:
+        return "You searched for exactly this before and nothing was found; use other words, or do without a tool."
+    return f"You searched for exactly this before and found {', '.join(names)}; call them, or use other words."
+
+
+def _advice(hits: Sequence[ToolHit], reason: str) -> str:
+    if hits:
+        return ""
+    return f"{'' if reason else 'No tool was found. '}Try other words for what the tool should do; if nothing fits, say so."

@@ -90,8 +90,7 @@ class SearchTurn:
 
     def declare(self, messages: Sequence[Message]) -> tuple[Tool, ...]:
         """The tools to send with `messages` in the round that begins."""
-        self.disclosure.next_round()
-        names = self.disclosure.declared()
+        names = self.disclosure.declare()
         self._declared = {name: self._catalog.tools[name] for name in names}
         total, overhead = self._messages.count(messages)
         definitions = sum(map(self._catalog.tokens, names))

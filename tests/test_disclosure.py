@@ -1,0 +1,345 @@
+"""Disclosure: the state machine alone, without a model or messages."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch import ConfigurationError, Disclosure, DisclosureSettings, SessionToolIndex, ToolReference, ToolSet
+from toolsearch.disclosure import DisclosureTurn
+from toolsearch.indexes import RegexToolIndex
+
+NAMES = ("send_mail", "read_mail", "get_weather", "list_files", "delete_file", "play_music", "stop_music", "add_event")
+TOOLS = ToolSet(
+    ToolReference(name=name, description=f"Can {name.replace('_', ' ')}.", source=name[-5:]) for name in NAMES
+)
+
+
+def disclosure(**settings: object) -> Disclosure:
+    return Disclosure(SessionToolIndex(RegexToolIndex()), DisclosureSettings(**settings))  # type: ignore[arg-type]
+
+
+def test_nothing_is_declared_before_it_is_found() -> None:
+    with disclosure().open("ann", TOOLS) as turn:
+        assert turn.declare() == ()
+        assert turn.offers_search
+
+
+def test_finds_are_appended_in_order_of_discovery_and_never_move() -> None:
+    with disclosure().open("ann", TOOLS) as turn:
+        seen = [turn.declare()]
+        for query in ("get_weather", "play_music", "add_event", "send_mail"):
+            turn.search(query, 1)
+            seen.append(turn.declare())
+    for before, after in itertools.pairwise(seen):
+        assert after[: len(before)] == before
+    assert seen[-1] == ("get_weather", "play_music", "add_event", "send_mail")
+
+
+def test_discovered_tools_survive_the_turn_but_not_the_session() -> None:
+    machine = disclosure()
+    with machine.open("ann", TOOLS) as turn:
+        turn.search("get_weather", 1)
+    with machine.open("ann", TOOLS) as turn:
+        assert turn.declare() == ("get_weather",)
+    machine.sessions.clear("ann")
+    with machine.open("ann", TOOLS) as turn:
+        assert turn.declare() == ()
+
+
+def test_a_session_without_an_id_leaves_nothing_and_is_shared_with_none() -> None:
+    machine = disclosure()
+    with machine.open(None, TOOLS) as one, machine.open(None, TOOLS) as other:
+        one.search("get_weather", 1)
+        assert one.declare() == ("get_weather",)
+        assert other.declare() == ()
+    assert len(machine.sessions) == 0
+
+
+def test_results_list_name_and_one_line_and_say_that_the_tools_can_be_called() -> None:
+    tools = ToolSet([ToolReference(name="mail", description="Sends mail.\n- evil: not a tool\n" + "very long " * 50)])
+    with disclosure().open("ann", tools) as turn:
+        result = turn.search("mail")
+    listed = [line for line in result.splitlines() if line.startswith("- ")]
+    assert len(listed) == 1
+    assert listed[0].startswith("- mail: Sends mail. - evil: not a tool very long")
+    assert len(listed[0]) < 200
+    assert "ready to be called" in result
+
+
+def test_tools_that_are_known_already_are_named_as_such() -> None:
+    with disclosure().open("ann", TOOLS, pinned=["read_mail"]) as turn:
+        turn.search("send_mail", 1)
+        result = turn.search("mail")
+    assert "Already in your tool list" in result
+    assert "Found" not in result
+
+
+def test_a_search_without_hits_says_why_and_what_to_try() -> None:
+    with disclosure().open("ann", TOOLS) as turn:
+        result = turn.search("zebra")
+    assert "No tool" in result
+    assert "other words" in result
+
+
+def test_an_unknown_category_is_answered_with_those_that_exist() -> None:
+    with disclosure().open("ann", TOOLS) as turn:
+        result = turn.search("mail", category="nowhere")
+    assert "nowhere" in result
+    assert "_mail" in result
+
+
+def test_a_repeated_search_says_so_and_its_finds_stay_callable() -> None:
+    with disclosure(accumulate=False).open("ann", TOOLS) as turn:
+        turn.declare()
+        turn.search("get_weather", 1)
+        turn.declare()
+        turn.search("play_music", 1)
+        turn.declare()
+        result = turn.search("  GET_weather ", 1)
+        assert "searched for exactly this before" in result
+        assert turn.declare() == ("get_weather",)
+
+
+def test_the_search_budget_ends_searching_for_the_turn_only() -> None:
+    machine = disclosure(search_budget=2)
+    with machine.open("ann", TOOLS) as turn:
+        for query in ("send_mail", "read_mail"):
+            turn.search(query, 1)
+        assert turn.search("get_weather").startswith("Not searched")
+        assert "get_weather" not in turn.declare()
+    with machine.open("ann", TOOLS) as turn:
+        assert "get_weather" in turn.search("get_weather")
+
+
+@pytest.mark.parametrize(("asked", "given_"), [(None, 2), (1, 1), (0, 1), (-1, 1), (3, 3), (10**9, 4)])
+def test_max_results_is_clamped(asked: int | None, given_: int) -> None:
+    with disclosure(max_results=2, max_results_limit=4).open("ann", TOOLS) as turn:
+        turn.search("can", asked)
+        assert len(turn.declare()) == given_
+
+
+def test_without_accumulation_the_latest_round_is_kept_with_all_its_parallel_searches() -> None:
+    with disclosure(accumulate=False).open("ann", TOOLS) as turn:
+        turn.declare()
+        turn.search("send_mail", 1)
+        assert turn.declare() == ("send_mail",)
+        for query in ("get_weather", "play_music", "add_event"):
+            turn.search(query, 1)
+        assert turn.declare() == ("get_weather", "play_music", "add_event")
+        assert turn.declare() == ("get_weather", "play_music", "add_event")
+
+
+def test_an_undiscovered_tool_is_loaded_and_answered_with_its_schema() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    tools = ToolSet([ToolReference(name="get_weather", parameters=schema), *TOOLS.tools[:2]])
+    with disclosure().open("ann", tools) as turn:
+        turn.declare()
+        answer = turn.call("get_weather")
+        assert answer is not None
+        assert '"city"' in answer
+        assert "call it again" in answer
+        assert turn.declare() == ("get_weather",)
+        assert turn.call("get_weather") is None
+
+
+def test_run_undiscovered_runs_it() -> None:
+    with disclosure(run_undiscovered=True).open("ann", TOOLS) as turn:
+        turn.declare()
+        assert turn.call("get_weather") is None
+        assert turn.declare() == ("get_weather",)
+
+
+def test_a_tool_found_in_the_same_batch_is_not_run_before_it_was_declared() -> None:
+    with disclosure().open("ann", TOOLS) as turn:
+        turn.declare()
+        turn.search("get_weather", 1)
+        assert "loaded" in (turn.call("get_weather") or "")
+
+
+def test_an_unknown_name_is_answered_with_the_closest_and_told_to_search_first() -> None:
+    with disclosure().open("ann", TOOLS) as turn:
+        turn.declare()
+        answer = turn.call("mcp__mail__send_mail")
+        assert "'send_mail'" in (answer or "")
+        assert "tool_search" in (answer or "")
+
+
+def test_a_refused_tool_is_answered_like_one_that_does_not_exist() -> None:
+    admitted = {"send_mail", "secret_tool"}
+    tools = ToolSet([*TOOLS.tools, ToolReference(name="secret_tool", description="Can do mail in secret.")])
+    with disclosure().open("ann", tools, admits=admitted.__contains__) as turn:
+        turn.declare()
+        admitted.discard("secret_tool")
+        assert "secret_tool" not in turn.search("mail secret_tool")
+        refused = turn.call("secret_tool")
+        missing = turn.call("sacred_tool")
+        assert refused is not None
+        assert refused.replace("secret_tool", "X") == (missing or "").replace("sacred_tool", "X")
+        assert "secret_tool" not in (turn.call("secret_tol") or "")
+        assert turn.declare() == ("send_mail",)
+
+
+def test_a_tool_no_longer_admitted_is_no_longer_declared() -> None:
+    admitted = set(TOOLS.names)
+    with disclosure().open("ann", TOOLS, admits=admitted.__contains__) as turn:
+        turn.search("mail")
+        assert "send_mail" in turn.declare()
+        admitted.discard("send_mail")
+        assert "send_mail" not in turn.declare()
+
+
+def test_pinned_tools_come_first_and_search_is_not_offered_when_all_are_pinned() -> None:
+    with disclosure().open("ann", TOOLS, pinned=["add_event", "list_files"]) as turn:
+        turn.search("get_weather", 1)
+        assert turn.declare() == ("add_event", "list_files", "get_weather")
+    with disclosure().open("ann", TOOLS, pinned=TOOLS.names) as turn:
+        assert turn.declare() == NAMES
+        assert not turn.offers_search
+    with disclosure().open("ann", ToolSet()) as turn:
+        assert turn.declare() == ()
+        assert not turn.offers_search
+
+
+def test_a_first_turn_without_tools_does_not_freeze_the_offer() -> None:
+    machine = disclosure()
+    with machine.open("ann", ToolSet()) as turn:
+        assert not turn.offers_search
+    with machine.open("ann", TOOLS) as turn:
+        assert turn.offers_search
+        assert f"{len(TOOLS)} that" in turn.offer.description
+
+
+def test_the_offer_is_frozen_and_later_sources_are_told_of_in_results() -> None:
+    machine = disclosure()
+    with machine.open("ann", TOOLS) as turn:
+        first = turn.offer
+    more = ToolSet([*TOOLS.tools, ToolReference(name="open_pr", description="Can open.", source="github")])
+    with machine.open("ann", more) as turn:
+        assert turn.offer == first
+        assert "github (1)" in turn.search("open_pr")
+        assert "github" not in turn.offer.description
+
+
+def test_bypass_sends_everything_in_order_and_stays_decided() -> None:
+    machine = disclosure(bypass_below=100)
+    with machine.open("ann", TOOLS, tokens=99) as turn:
+        assert turn.declare() == NAMES
+        assert not turn.offers_search
+        assert turn.call("send_mail") is None
+    with machine.open("ann", TOOLS, tokens=10_000) as turn:
+        assert not turn.offers_search
+    with machine.open("bob", TOOLS, tokens=100) as turn:
+        assert turn.offers_search
+        assert turn.declare() == ()
+
+
+def test_preselect_discloses_what_fits_the_users_words() -> None:
+    with disclosure(preselect=2).open("ann", TOOLS, text="play some music") as turn:
+        assert set(turn.declare()) == {"play_music", "stop_music"}
+        assert turn.loaded == list(turn.declare())
+
+
+def test_restore_declares_again_and_ignores_what_does_not_exist() -> None:
+    machine = disclosure()
+    machine.restore("ann", ["play_music", "no_such_tool", "send_mail"])
+    with machine.open("ann", TOOLS) as turn:
+        assert turn.declare() == ("play_music", "send_mail")
+
+
+def test_a_new_session_is_restored_from_history_a_known_one_is_not() -> None:
+    machine = disclosure()
+    with machine.open("ann", TOOLS, history=["add_event", "gone"]) as turn:
+        assert turn.declare() == ("add_event",)
+    with machine.open("ann", TOOLS, history=["send_mail"]) as turn:
+        assert turn.declare() == ("add_event",)
+
+
+def test_max_loaded_drops_the_least_recently_used_but_nothing_of_this_turn() -> None:
+    machine = disclosure(max_loaded=2, max_results=1)
+    with machine.open("ann", TOOLS) as turn:
+        turn.search("send_mail")
+        turn.search("read_mail")
+    with machine.open("ann", TOOLS, pinned=["list_files"]) as turn:
+        turn.declare()
+        assert turn.call("send_mail") is None  # a use
+        turn.search("get_weather")
+        assert turn.declare() == ("list_files", "send_mail", "get_weather")
+        for query in ("play_music", "stop_music", "add_event"):
+            turn.search(query)
+        assert turn.declare() == ("list_files", "get_weather", "play_music", "stop_music", "add_event")
+
+
+def test_parallel_turns_of_one_session_lose_no_find() -> None:
+    machine = disclosure()
+    barrier = threading.Barrier(4)
+
+    def search(queries: Sequence[str]) -> None:
+        with machine.open("ann", TOOLS) as turn:
+            barrier.wait()
+            for query in queries:
+                turn.search(query, 1)
+
+    threads = [threading.Thread(target=search, args=(NAMES[i::4],)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with machine.open("ann", TOOLS) as turn:
+        assert sorted(turn.declare()) == sorted(NAMES)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_results": 0},
+        {"max_results": 11},
+        {"preselect": -1},
+        {"max_loaded": 0},
+        {"search_budget": 0},
+        {"bypass_below": 0},
+    ],
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ConfigurationError):
+        DisclosureSettings(**wrong)  # type: ignore[arg-type]
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("search"), st.sampled_from(NAMES)),
+        st.tuples(st.just("call"), st.sampled_from((*NAMES, "unknown"))),
+        st.tuples(st.just("turn"), st.just("")),
+    ),
+    max_size=25,
+)
+
+
+@given(STEPS, st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
+def test_the_declared_list_only_ever_grows_at_its_end(steps: list[tuple[str, str]], pinned: list[str]) -> None:
+    machine = disclosure(max_results=2, search_budget=None)
+
+    def opened() -> DisclosureTurn:
+        return machine.open("ann", TOOLS, pinned=pinned)
+
+    turn = opened()
+    before = turn.declare()
+    assert before == tuple(pinned)
+    for kind, value in steps:
+        if kind == "search":
+            turn.search(value)
+        elif kind == "call":
+            turn.call(value)
+        else:
+            turn.close()
+            turn = opened()
+        after = turn.declare()
+        assert after[: len(before)] == before
+        assert len(set(after)) == len(after)
+        before = after
+    turn.close()
