@@ -553,14 +553,15 @@ def test_cancelled_connecting_leaves_nothing_behind() -> None:
     done = run_python(
         """
 import asyncio, os, sys, threading
+from pathlib import Path
 from toolsearch.mcp import McpTools, StdioServer
 
 async def use(path):
     os.mkfifo(path)
-    mute = "import sys; open(sys.argv[1], 'w').write('up'); sys.stdin.read()"
+    mute = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('up'); sys.stdin.read()"
     mcp = McpTools(StdioServer("mute", sys.executable, ["-c", mute, path], connect_timeout=300))
     connecting = asyncio.create_task(mcp.aconnect())
-    await asyncio.to_thread(open(path).read)
+    await asyncio.to_thread(Path(path).read_text)
     loop_thread = next(thread for thread in threading.enumerate() if thread.name == "toolsearch-mcp")
     connecting.cancel()
     try:
