@@ -137,9 +137,9 @@ def test_tenants_with_the_same_session_id_are_strangers(index: NameIndex) -> Non
     assert sessions.session_ids() == (("umbrella", "1"),)
 
 
-@pytest.mark.parametrize("not_an_index", [NameIndex, None, 3])
+@pytest.mark.parametrize("not_an_index", [NameIndex, None, 3, "no such index"])
 def test_what_is_not_an_index_is_refused(not_an_index: Any) -> None:
-    with pytest.raises(ConfigurationError, match="is not an index"):
+    with pytest.raises(ConfigurationError, match=r"no index|is a class"):
         SessionToolIndex(not_an_index)
 
 
@@ -147,6 +147,29 @@ def test_what_is_not_an_index_is_refused(not_an_index: Any) -> None:
 def test_what_is_not_an_eviction_strategy_is_refused(index: NameIndex, not_a_strategy: Any) -> None:
     with pytest.raises(ConfigurationError, match="is not an eviction strategy"):
         SessionToolIndex(index, not_a_strategy)
+
+
+@pytest.mark.parametrize("name", ["regex", "bm25"])
+def test_built_in_indexes_are_passed_by_name(name: str) -> None:
+    catalog = [
+        ToolReference(name="get_weather", description="Forecast for a city", source="meteo"),
+        ToolReference(name="send_mail", description="Send a message", source="mail"),
+    ]
+    sessions, alone = SessionToolIndex(name), SessionToolIndex(name)
+    for number in range(100):
+        sessions.index(number, catalog if number % 2 else reversed(catalog))
+        sessions.index(("other", number), [ToolReference(name=f"weather_{number % 3}", description="weather " * 9)])
+    alone.index("me", catalog)
+    for query in ["weather", "send message", "nothing fits this"]:
+        expected = alone.search(ToolSearchRequest(session_id="me", query=query))
+        for number in (0, 99):
+            found = sessions.search(ToolSearchRequest(session_id=number, query=query))
+            assert (found.hits, found.total_matches, found.reason) == (
+                expected.hits,
+                expected.total_matches,
+                expected.reason,
+            )
+    assert "200 sessions, 4 searchers" in repr(sessions)
 
 
 def test_it_says_how_full_it_is(index: NameIndex) -> None:

@@ -14,6 +14,7 @@ from .eviction import EvictionStrategy, LruEviction
 from .eviction.protocols import checked_strategy
 from .indexes.protocols import ToolIndex
 from .indexes.reference import ToolReference
+from .indexes.registry import resolve_index
 from .indexes.response import SearchMetadata, ToolSearchResponse
 from .searcher_cache import SearcherCache, SearcherHandle
 from .session_lease import SessionLease, search_with
@@ -80,7 +81,7 @@ class SessionToolIndex:
     """
 
     def __init__(self, index: ToolIndex | str = "bm25", eviction: EvictionStrategy | None = None) -> None:
-        self._cache = SearcherCache(_resolved(index))
+        self._cache = SearcherCache(resolve_index(index))
         self._eviction = checked_strategy(LruEviction(1000) if eviction is None else eviction)
         self._entries: dict[Hashable, _Entry] = {}
         self._lock = Lock()
@@ -278,15 +279,3 @@ def _checked(session_id: Hashable | None) -> Hashable:
 
 def _tool_set(tools: ToolSet | Iterable[ToolReference]) -> ToolSet:
     return tools if isinstance(tools, ToolSet) else ToolSet(tools)
-
-
-def _resolved(index: ToolIndex | str) -> ToolIndex:
-    if isinstance(index, str):
-        from .indexes.registry import resolve_index
-
-        return resolve_index(index)
-    if isinstance(index, type) or not isinstance(index, ToolIndex):
-        raise ConfigurationError(
-            f"{index!r} is not an index: it needs a method build(tools), and it must be an instance, not a class"
-        )
-    return index
