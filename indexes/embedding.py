@@ -111,6 +111,9 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
             f"the embedder {embedder.id!r} returned an array of shape {rows.shape} for {len(texts)} texts; "
             f"expected ({len(texts)}, d)"
         )
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    if lengths.min() > 1e-100 and lengths.max() < np.inf:  # NaN is neither
+        return np.ascontiguousarray(rows / lengths[:, None], dtype=np.float32)
     finite: NDArray[np.bool_] = np.asarray(np.isfinite(rows).all(axis=1))
     if not finite.all():
         raise IndexFailure(f"the embedder {embedder.id!r} returned NaN or infinity for {_first(texts, ~finite)}")
@@ -119,8 +122,8 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
     if not zeros and not largest.all():
         raise IndexFailure(f"the embedder {embedder.id!r} returned only zeros for {_first(texts, largest[:, 0] == 0)}")
     rows = rows / np.where(largest > 0, largest, 1.0)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.ascontiguousarray(rows / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.ascontiguousarray(rows / np.where(norms > 0, norms, 1.0), dtype=np.float32)
 
 
 def require_vector_extra() -> None:

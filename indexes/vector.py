@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["VectorToolIndex"]
 
 _SHOWN = 80
+_CANDIDATES_ALONE = 20
+"""How many of the nearest are kept at least when nothing is fused: room for tools that the query names."""
 
 
 class VectorToolIndex:
@@ -88,17 +90,21 @@ class VectorToolIndex:
 class VectorToolSearcher:
     """Searches one set of tools by meaning; made by `VectorToolIndex`. Immutable."""
 
-    __slots__ = ("__weakref__", "_catalog", "_embedder", "_index", "_minimum", "_multilingual", "tools")
+    __slots__ = ("__weakref__", "_catalog", "_embedder", "_minimum", "_multilingual", "_rows")
 
     def __init__(
         self, catalog: Catalog, embedder: Embedder, rows: NDArray[np.float32] | None, minimum: float | None
     ) -> None:
-        self.tools = catalog.tools
         self._catalog = catalog
         self._embedder = embedder
         self._minimum = minimum
         self._multilingual = bool(getattr(embedder, "multilingual", False))
-        self._index = None if rows is None else _faiss_index(rows)
+        self._rows = None if rows is None else _UnitRows(rows)
+
+    @property
+    def tools(self) -> tuple[ToolReference, ...]:
+        """The tools searched, in order of name."""
+        return self._catalog.tools
 
     def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
         """Return the tools nearest to the query.
@@ -106,9 +112,10 @@ class VectorToolSearcher:
         Raises:
             IndexFailure: the embedder failed.
         """
+        limit = max(_CANDIDATES_ALONE, min(max_results, len(self.tools)))
         return respond(
             self._catalog,
-            lambda text, limit, found: self.scores(text, limit=limit, category=found),
+            lambda text, _, found: self.scores(text, limit=limit, category=found),
             search_type="VectorToolIndex",
             query=query,
             max_results=max_results,
@@ -123,17 +130,18 @@ class VectorToolSearcher:
         """
         import numpy as np
 
-        if self._index is None:
+        if self._rows is None:
             return Scores()
-        row = embed_query(self._embedder, query, self._index.d)
+        row = embed_query(self._embedder, query, self._rows.width)
         if row is None:
             return Scores(note=Note("no_match", "The embedder knows nothing of this query; try other words."))
-        cosines = _cosines(self._index, row)
+        cosines = self._rows.products(row)
         matched = cosines > 0 if self._minimum is None else cosines >= self._minimum
-        inside = np.full(len(cosines), category is None)
+        admitted = matched
         if category is not None:
+            inside = np.zeros(len(cosines), dtype=np.bool_)
             inside[list(category.positions)] = True
-        admitted = matched & inside
+            admitted = matched & inside
         best = best_of(cosines, admitted, limit)
         term = query.strip()
         explanation = (Match(term if len(term) <= _SHOWN else f"{term[: _SHOWN - 1]}…", ("meaning",)),)
@@ -141,42 +149,47 @@ class VectorToolSearcher:
             values=dict(zip(best, cosines[best].tolist(), strict=True)),
             total=int(np.count_nonzero(admitted)),
             explain=lambda position: explanation if matched[position] else (),
-            note=None if best else self._below_minimum(cosines[inside]),
+            note=None if best else self._below_minimum(cosines, category),
             dense=Dense(cosines, matched),
             weight=meaning_weight(query, multilingual=self._multilingual),
         )
 
-    def _below_minimum(self, cosines: NDArray[np.float32]) -> Note | None:
+    def _below_minimum(self, cosines: NDArray[np.float32], category: Category | None) -> Note | None:
         if self._minimum is None:
             return None
+        nearest = cosines.max() if category is None else cosines[list(category.positions)].max()
         return Note(
             "below_minimum",
-            f"The nearest tool has a similarity of {cosines.max():.2f}; the minimum is {self._minimum:.2f}.",
+            f"The nearest tool has a similarity of {nearest:.2f}; the minimum is {self._minimum:.2f}.",
         )
 
 
-def _faiss_index(rows: NDArray[np.float32]) -> Any:  # faiss has no types
-    import faiss
+class _UnitRows:
+    """Rows of length one in a flat faiss index, and the product of a row with all of them.
 
-    try:
-        index = faiss.IndexFlatIP(rows.shape[1])
-        index.add(rows)
-    except Exception as error:
-        raise IndexFailure(f"faiss could not index {len(rows)} embeddings: {error}") from error
-    return index
-
-
-def _cosines(index: Any, row: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the inner product of `row` with every row of `index`.
-
-    This is the kernel behind `index.search`. It uses no threads, where `search` may take OpenMP's and pay dearly on a
-    busy machine (`omp_set_num_threads` holds for the calling thread only); and equal rows get equal products, which a
-    BLAS does not promise.
+    The product is the kernel behind `index.search`. It uses no threads, where `search` may take OpenMP's and pay
+    dearly on a busy machine (`omp_set_num_threads` holds for the calling thread only); it gives all scores, which
+    fusing needs; and equal rows get equal products, which a BLAS does not promise.
     """
-    import numpy as np
 
-    faiss: Any = importlib.import_module("faiss")  # the kernel is not in its type stubs
+    __slots__ = ("_faiss", "_index", "_start", "width")
 
-    products = np.empty(index.ntotal, dtype=np.float32)
-    faiss.fvec_inner_products_ny(faiss.swig_ptr(products), faiss.swig_ptr(row), index.get_xb(), index.d, index.ntotal)
-    return products
+    def __init__(self, rows: NDArray[np.float32]) -> None:
+        faiss: Any = importlib.import_module("faiss")  # the kernel is not in its type stubs
+        self.width = rows.shape[1]
+        try:
+            index = faiss.IndexFlatIP(self.width)
+            index.add(rows)
+            self._start = index.get_xb()
+        except Exception as error:
+            raise IndexFailure(f"faiss could not index {len(rows)} embeddings: {error}") from error
+        self._faiss = faiss
+        self._index = index
+
+    def products(self, row: NDArray[np.float32]) -> NDArray[np.float32]:
+        import numpy as np
+
+        faiss, count = self._faiss, self._index.ntotal
+        products = np.empty(count, dtype=np.float32)
+        faiss.fvec_inner_products_ny(faiss.swig_ptr(products), faiss.swig_ptr(row), self._start, self.width, count)
+        return products
