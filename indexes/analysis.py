@@ -12,6 +12,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .identifiers import readable
@@ -51,11 +52,9 @@ class _Separators(dict[int, str]):
     def __missing__(self, code: int) -> str:
         char = chr(code)
         kind = unicodedata.category(char)
-        if kind[0] in "LMN":
-            kept = char
-        else:
-            # Invisible joiners and soft hyphens stand inside words; the zero-width space stands between them.
-            kept = "" if kind == "Cf" and code != 0x200B else " "
+        # Invisible joiners and soft hyphens stand inside words; the zero-width space stands between them.
+        invisible = kind == "Cf" and code != 0x200B
+        kept = char if kind[0] in "LMN" else "" if invisible else " "
         if len(self) < _REMEMBERED:
             self[code] = kept
         return kept
@@ -101,7 +100,7 @@ def word_terms(word: str) -> tuple[str, ...]:
 
 
 def joined(text: str) -> str | None:
-    """Return the one term a name made of several words gives as a whole (``create_issue`` -> ``createissu``), if any."""
+    """Return the one term a name of several words gives as a whole (``create_issue``: ``createissu``), if any."""
     pieces = [fold(piece) for word in words(text) for piece in _pieces(word)]
     whole = "".join(pieces)
     return stem(whole) if len(pieces) > 1 and len(whole) <= LONGEST_TERM else None
@@ -132,6 +131,10 @@ def stem(word: str) -> str:
 
 
 def _analysed(word: str) -> Iterator[str]:
+    if word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
+        if len(word) <= LONGEST_TERM:
+            yield stem(word.lower())
+        return
     pieces = _pieces(word)
     if len(pieces) > 1 and len(word) <= LONGEST_TERM and not _ANY_UNSPACED.search(word):
         yield stem(fold(word))  # GitHub is also github
@@ -155,8 +158,8 @@ def _unicode_camel(word: str) -> list[str]:
     pieces: list[str] = []
     start = 0
     for at in range(1, len(word)):
-        before, here = word[at - 1], word[at]
-        if here.isupper() and (before.islower() or (at + 1 < len(word) and word[at + 1].islower() and before.isalnum())):
+        before, after = word[at - 1], word[at + 1 : at + 2]
+        if word[at].isupper() and (before.islower() or (before.isalnum() and after.islower())):
             pieces.append(word[start:at])
             start = at
     pieces.append(word[start:])
@@ -183,7 +186,7 @@ def _pairs(run: str) -> Iterator[str]:
             characters.append(char)
     if len(characters) == 1 or run >= _FIRST_IDEOGRAPH:
         yield from characters
-    for first, second in zip(characters, characters[1:], strict=False):
+    for first, second in pairwise(characters):
         yield first + second
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+
 from ..errors import ConfigurationError, IndexFailure
-from .documents import TermsCache
+from .documents import shared_terms
+from .explain import Explainer
 from .query import ParsedQuery, parse
 from .reference import ToolReference
-from .response import Match, ToolSearchResponse
+from .response import ToolSearchResponse
 from .scoring import CANDIDATES, Catalog, Category, Note, Scores, respond
 from .vocabulary import Vocabulary
 
@@ -16,11 +18,9 @@ __all__ = ["Bm25ToolIndex"]
 
 _NAME_COVERAGE = 0.3
 _CLAUSE_WEIGHT = 1.5
-_CLAUSE_CANDIDATES = 200
-_DOUBTED_BELOW = 0.5
-_WORDS_NAMED = 8
+_CLAUSE_CANDIDATES = 50
 
-_terms = TermsCache()
+_BELOW_MINIMUM = "Tools match in part, but none matches {:.0%} of the query; try fewer or other words."
 
 
 class Bm25ToolIndex:
@@ -70,7 +70,7 @@ class Bm25Searcher:
         self._catalog = Catalog(tools)
         self._min_score = min_score
         self._search_type = search_type
-        self._documents = _terms.of(self._catalog.tools)
+        self._documents = shared_terms.of(self._catalog.tools)
         self._vocabulary = Vocabulary(self._documents)
         self._name_shares: list[tuple[tuple[str, float], ...] | None] = [None] * len(self._documents)
         with _failures("the tools could not be indexed"):
@@ -101,19 +101,13 @@ class Bm25Searcher:
             return Scores()
         with _failures("the search failed"):
             values, total = self._ranked(parsed, len(self._catalog) if self._min_score else limit, category)
+        explainer = Explainer(parsed, self._documents, self._vocabulary)
         note: Note | None = None
         if self._min_score and values:
-            values = {p: value for p, value in values.items() if self._share(parsed, p) >= self._min_score}
+            values = {p: value for p, value in values.items() if explainer.share(p) >= self._min_score}
             total = len(values)
-            least = f"{self._min_score:.0%}"
-            note = Note("below_minimum", f"Tools match in part, but none matches {least} of the query; try fewer words.")
-        return Scores(
-            values=values,
-            total=total,
-            explain=lambda position: self._explained(parsed, position),
-            doubt=lambda positions: self._doubt(parsed, positions),
-            note=note,
-        )
+            note = Note("below_minimum", _BELOW_MINIMUM.format(self._min_score))
+        return Scores(values=values, total=total, explain=explainer.matches, doubt=explainer.doubt, note=note)
 
     def _ranked(
         self, parsed: ParsedQuery, limit: int, category: Category | None
@@ -142,9 +136,13 @@ class Bm25Searcher:
     def _with_names(self, found: Iterable[tuple[int, float]], terms: Container[str]) -> dict[int, float]:
         """Raise each score by how much of the tool's name the terms hold."""
         raised: dict[int, float] = {}
+        known = self._name_shares
         for position, score in found:
-            shares = self._name_shares[position] or self._name_share(position)
-            raised[position] = score * (1 + sum([share for term, share in shares if term in terms]))
+            factor = 1.0
+            for term, share in known[position] or self._name_share(position):
+                if term in terms:
+                    factor += share
+            raised[position] = score * factor
         return raised
 
     def _name_share(self, position: int) -> tuple[tuple[str, float], ...]:
@@ -153,28 +151,6 @@ class Bm25Searcher:
         shares = tuple((term, _NAME_COVERAGE * self._vocabulary.idf[term] / total) for term in name)
         self._name_shares[position] = shares
         return shares
-
-    def _explained(self, parsed: ParsedQuery, position: int) -> tuple[Match, ...]:
-        """Return the terms of the query in one tool, those that counted most first."""
-        parts = self._documents[position].parts()
-        found: list[tuple[float, Match]] = []
-        for term, weight in parsed.weights.items():
-            fields = tuple(part for part, terms in parts if term in terms)
-            if fields:
-                found.append((weight * self._vocabulary.idf[term], Match(parsed.shown.get(term, term), fields)))
-        return tuple(match for _, match in sorted(found, key=lambda item: (-item[0], item[1].term)))
-
-    def _share(self, parsed: ParsedQuery, position: int) -> float:
-        """Return the share of the query, or of the clause it fits best, that one tool matches."""
-        known = self._documents[position].distinct
-        return max(parsed.matched_share(known), *(parsed.matched_share(known, clause) for clause in parsed.asked_clauses))
-
-    def _doubt(self, parsed: ParsedQuery, positions: Sequence[int]) -> str:
-        known = frozenset().union(*(self._documents[position].distinct for position in positions))
-        if parsed.matched_share(known) >= _DOUBTED_BELOW:
-            return ""
-        missing = parsed.missing(known)[:_WORDS_NAMED]
-        return f"These match only part of the query; no tool shown has: {', '.join(missing)}."
 
 
 @contextmanager

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .analysis import joined, terms
-from .identifiers import readable
 from .reference import ToolReference
 
-__all__ = ["TermsCache", "ToolTerms", "parameter_texts", "tool_terms"]
+__all__ = ["TermsCache", "ToolTerms", "parameter_texts", "shared_terms", "tool_terms"]
 
 _DEEPEST = 5
 _MOST_NODES = 2_000
 _LONGEST_TEXT = 50_000
-_NESTED = ("items", "additionalProperties", "not", "contains")
-_ALTERNATIVES = ("anyOf", "oneOf", "allOf", "prefixItems")
-_NAMED = ("properties", "$defs", "definitions", "patternProperties")
+_NESTED = frozenset(("items", "additionalProperties", "contains"))
+_ALTERNATIVES = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
+_NAMED = frozenset(("properties", "$defs", "definitions", "patternProperties"))
+_HOLDERS = _NESTED | _ALTERNATIVES | _NAMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,6 @@ class ToolTerms:
     def detail_field(self) -> tuple[str, ...]:
         """What surrounds it: parameters, tags and source."""
         return self.parameters + self.tags + self.source
-
-    @property
-    def distinct(self) -> frozenset[str]:
-        """Every term, once."""
-        return frozenset((*self.name_field, *self.text_field, *self.detail_field))
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Every part under the name an explanation gives it."""
@@ -101,13 +96,17 @@ class TermsCache:
         return complete
 
 
+shared_terms = TermsCache()
+"""The terms of the tools analysed last in this process, by whichever index."""
+
+
 def tool_terms(tool: ToolReference) -> ToolTerms:
     """Analyse one tool."""
-    name = tuple(dict.fromkeys(terms(tool.name)))
     whole = joined(tool.name)
+    name = tuple(term for term in terms(tool.name) if term != whole)
     return ToolTerms(
         name=name,
-        whole=None if whole in name else whole,
+        whole=whole,
         description=tuple(terms(tool.description[:_LONGEST_TEXT])),
         search_text=tuple(terms(tool.search_text[:_LONGEST_TEXT])),
         tags=tuple(terms(" ".join(tool.tags))),
@@ -121,11 +120,9 @@ def parameter_texts(schema: Mapping[str, Any] | None) -> list[str]:
 
     Looks five levels deep and at a bounded number of nodes, so that no schema, however made, is dear.
     """
-    if not isinstance(schema, Mapping):
-        return []
     found: list[str] = []
     budget = _MOST_NODES
-    level: list[Mapping[str, Any]] = [schema]
+    level = _mappings([schema])
     for depth in range(_DEEPEST + 1):
         below: list[Mapping[str, Any]] = []
         for node in level:
@@ -133,39 +130,30 @@ def parameter_texts(schema: Mapping[str, Any] | None) -> list[str]:
             if budget < 0:
                 return found
             if depth:
-                found.extend(_own_texts(node))
-            for key, child in _children(node):
-                if key:
-                    found.append(key)
-                below.append(child)
+                _add_own_texts(node, found)
+            for keyword in _HOLDERS.intersection(node):
+                _add_children(keyword, node[keyword], found, below)
         level = below
     return found
 
 
-def _own_texts(node: Mapping[str, Any]) -> Iterator[str]:
-    description = node.get("description")
-    if isinstance(description, str):
-        yield readable(description)
+def _add_own_texts(node: Mapping[str, Any], found: list[str]) -> None:
     values = node.get("enum")
-    if isinstance(values, (list, tuple)):
-        yield from (readable(value) for value in values[:_MOST_NODES] if isinstance(value, str))
-    if isinstance(node.get("const"), str):
-        yield readable(node["const"])
+    listed = values[:_MOST_NODES] if isinstance(values, (list, tuple)) else ()
+    found.extend(text for text in (node.get("description"), *listed, node.get("const")) if isinstance(text, str))
 
 
-def _children(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the schemas inside a schema, each with the parameter's name, or "" where it has none."""
-    for keyword in _NAMED:
-        named = node.get(keyword)
-        if isinstance(named, Mapping):
-            for key, child in named.items():
-                is_parameter = keyword == "properties" and isinstance(key, str)
-                yield (readable(key) if is_parameter else ""), child if isinstance(child, Mapping) else {}
-    for keyword in _NESTED:
-        child = node.get(keyword)
-        if isinstance(child, Mapping):
-            yield "", child
-    for keyword in _ALTERNATIVES:
-        children = node.get(keyword)
-        if isinstance(children, (list, tuple)):
-            yield from (("", child) for child in children if isinstance(child, Mapping))
+def _add_children(keyword: str, value: object, found: list[str], below: list[Mapping[str, Any]]) -> None:
+    """Add the schemas under one keyword to `below`, and the names of parameters to `found`."""
+    if isinstance(value, dict) and keyword in _NAMED:
+        if keyword == "properties":
+            found.extend(key for key in value if isinstance(key, str))
+        below.extend(_mappings(value.values()))
+    elif keyword in _ALTERNATIVES and isinstance(value, (list, tuple)):
+        below.extend(_mappings(value))
+    elif keyword in _NESTED:
+        below.extend(_mappings([value]))
+
+
+def _mappings(values: Iterable[object]) -> list[Mapping[str, Any]]:
+    return [value for value in values if isinstance(value, dict)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 import tantivy
 
@@ -76,6 +77,6 @@ class TermEngine:
             query = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, inside)])
         result = self._searcher.search(query, limit, count)
         hits = result.hits
-        positions = self._searcher.fast_field_values("position", [address for _, address in hits])
-        total = getattr(result, "count", None) if count else None
+        positions = cast("list[int]", self._searcher.fast_field_values("position", [address for _, address in hits]))
+        total = cast("int | None", getattr(result, "count", None)) if count else None
         return [(position, score) for position, (score, _) in zip(positions, hits, strict=True)], total

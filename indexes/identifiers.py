@@ -22,9 +22,9 @@ def readable(text: str) -> str:
 
 
 def identifier_key(text: str) -> str:
-    """Return what is left of a name when casing and separators are ignored: ``getWeather``, ``get-weather`` -> ``getweather``.
+    """Return what is left of a name when casing and separators are ignored: ``getWeather``, ``get-weather``.
 
-    A name without any letter or digit is its own key.
+    Both give ``getweather``. A name without any letter or digit is its own key.
     """
     if text.isascii():
         return _plain_key(text) or text.strip()
@@ -37,6 +37,8 @@ def identifiers_in(text: str) -> list[str]:
 
     That is what has a separator inside, a capital after a small letter, or stands between backquotes.
     """
+    if "`" not in text and not _SHAPE.search(text):
+        return []
     found = dict.fromkeys(_QUOTED.findall(text))
     for word in text.split():
         bare = word.strip(_EDGES).rstrip(".")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from .analysis import joined, stem, word_terms, words
 from .identifiers import identifiers_in
@@ -102,7 +103,7 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
 
 
 def clauses(text: str) -> list[str]:
-    """Split a request at the ends of sentences and at connectors; parts under three words stay with their neighbour."""
+    """Split a request at the ends of sentences and at connectors; parts under three words stay with a neighbour."""
     parts: list[str] = []
     for part in _CUTS.split(text):
         if parts and (_size(part) < _SHORTEST_CLAUSE or _size(parts[-1]) < _SHORTEST_CLAUSE):
@@ -112,7 +113,7 @@ def clauses(text: str) -> list[str]:
     if len(parts) <= _MOST_CLAUSES:
         return parts
     bounds = [len(parts) * i // _MOST_CLAUSES for i in range(_MOST_CLAUSES + 1)]
-    return [" ".join(parts[start:end]) for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [" ".join(parts[start:end]) for start, end in pairwise(bounds)]
 
 
 def _size(text: str) -> float:

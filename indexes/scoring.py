@@ -28,6 +28,7 @@ CANDIDATES = 200
 """How many tools an index scores at least, where it has a choice: enough to fuse and to fill any usual answer."""
 
 _CATEGORIES_NAMED = 20
+_LONGEST_NAME = 256
 _SPELLED, _VARIANT = 3.0, 2.0
 """By how many times the best score a named tool is lifted: above all others, the very spelling above variants."""
 
@@ -155,7 +156,8 @@ class Catalog:
         The value says how surely: the very spelling counts for more than another casing or separator.
         """
         found: dict[int, float] = {}
-        for text in (query.strip(), *identifiers_in(query)):
+        whole = query.strip()
+        for text in (whole if len(whole) <= _LONGEST_NAME else "", *identifiers_in(query)):
             for position in self._by_key.get(identifier_key(text), ()) if text else ():
                 surety = _SPELLED if self.tools[position].name == text else _VARIANT
                 found[position] = max(surety, found.get(position, 0.0))

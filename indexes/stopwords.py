@@ -16,7 +16,7 @@ FUNCTION_WORDS: frozenset[str] = frozenset(
     and or but if as not no nor
     all any both each few more most other some such
     s t d ll m re ve don
-    """.split()
+    """.split()  # noqa: SIM905, a list of words is best read as words
 )
 """The closed classes of English: articles, pronouns, auxiliaries, prepositions, conjunctions. They count nothing."""
 
@@ -26,6 +26,6 @@ COURTESIES: frozenset[str] = frozenset(
     want need like wish try trying look looking help give get got let make know tell think
     able sure interested going go would could provide use used using
     im id ive really much lot thing something anything me
-    """.split()
+    """.split()  # noqa: SIM905, a list of words is best read as words
 )
 """How requests are wrapped ("could you please help me get ..."). They count a little, for some are names of tools."""

@@ -19,7 +19,7 @@ _MOST_GUESSES = 8
 class Vocabulary:
     """Document frequencies of a set of tools, by field and as a whole. Immutable once built."""
 
-    __slots__ = ("_by_frequency", "_fields", "_heads", "_tails", "idf", "unknown_idf")
+    __slots__ = ("_by_frequency", "_fields", "_spellings", "idf", "unknown_idf")
 
     def __init__(self, documents: Sequence[ToolTerms]) -> None:
         names: Counter[str] = Counter()
@@ -40,11 +40,7 @@ class Vocabulary:
         """term -> IDF over whole tools, for every term there is."""
         self._by_frequency = by_frequency
         self._fields = (names, texts, details)
-        self._heads: dict[str, list[str]] = {}
-        self._tails: dict[str, list[str]] = {}
-        for term in sorted(filter(_guessable, anywhere)):
-            self._heads.setdefault(term[:2], []).append(term)
-            self._tails.setdefault(term[-3:], []).append(term)
+        self._spellings: tuple[dict[str, dict[int, list[str]]], dict[str, list[str]]] | None = None
 
     def field_idf(self, term: str) -> tuple[float, float, float]:
         """Return the IDF of `term` within each field (name, text, detail), 0.0 where it does not occur."""
@@ -52,21 +48,43 @@ class Vocabulary:
         return name, text, detail
 
     def close_to(self, word: str) -> list[str]:
-        """Return the known words an unknown one may stand for: one edit away, or one of the two a long prefix of the other.
+        """Return the known words an unknown one may stand for.
 
+        They are one edit away, or one of the two is a prefix of the other that covers 60 % of it.
         An edit is a letter put in, left out, changed, or changed places with its neighbour; the first letter is right
         unless it changed places.
         """
-        if len(word) < _SHORTEST_GUESSED or not _guessable(word):
+        size = len(word)
+        if size < _SHORTEST_GUESSED or not _guessable(word):
             return []
-        near = self._heads.get(word[:2], ())
-        found = [known for known in near if _long_prefix(word, known) or one_edit_apart(word, known)]
-        found += [
-            known
-            for known in self._tails.get(word[-3:], ())
-            if known[:2] != word[:2] and set(known[:2]) & {word[0]} and one_edit_apart(word, known)
-        ]
-        return sorted(found, key=lambda known: (abs(len(known) - len(word)), known))[:_MOST_GUESSES]
+        heads, tails = self._near()
+        alike = heads.get(word[:2], {})
+        found = [word[:n] for n in range(math.ceil(_PREFIX_SHARE * size), size) if word[:n] in alike.get(n, ())]
+        for n in range(size + 1, int(size / _PREFIX_SHARE) + 1):
+            found += [known for known in alike.get(n, ()) if known.startswith(word)]
+        if size >= _SHORTEST_EDITED - 1:
+            for n in (size - 1, size, size + 1):
+                found += [known for known in alike.get(n, ()) if one_edit_apart(word, known)]
+            found += [
+                known
+                for known in tails.get(word[-3:], ())
+                if known[:2] != word[:2] and word[0] in known[:2] and one_edit_apart(word, known)
+            ]
+        return sorted(dict.fromkeys(found), key=lambda known: (abs(len(known) - size), known))[:_MOST_GUESSES]
+
+    def _near(self) -> tuple[dict[str, dict[int, list[str]]], dict[str, list[str]]]:
+        """Return the known words by their first two letters and length, and by their last three letters.
+
+        Made when first asked for; two threads at once make the same.
+        """
+        if self._spellings is None:
+            heads: dict[str, dict[int, list[str]]] = {}
+            tails: dict[str, list[str]] = {}
+            for term in filter(_guessable, self.idf):
+                heads.setdefault(term[:2], {}).setdefault(len(term), []).append(term)
+                tails.setdefault(term[-3:], []).append(term)
+            self._spellings = heads, tails
+        return self._spellings
 
     def mass(self, terms: Iterable[str]) -> float:
         """Return the summed IDF of `terms`; unknown ones count as the rarest."""
@@ -88,9 +106,3 @@ def one_edit_apart(one: str, other: str) -> bool:
 
 def _guessable(term: str) -> bool:
     return term.isascii() and term.isalpha() and len(term) > 2
-
-
-def _long_prefix(one: str, other: str) -> bool:
-    if len(one) > len(other):
-        one, other = other, one
-    return other.startswith(one) and len(one) >= _PREFIX_SHARE * len(other)

@@ -1,0 +1,60 @@
+"""Why a tool was found, and whether what was found is much of what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .documents import ToolTerms
+from .query import ParsedQuery
+from .response import Match
+from .vocabulary import Vocabulary
+
+__all__ = ["Explainer"]
+
+_DOUBTED_BELOW = 0.5
+_WORDS_NAMED = 8
+
+
+class Explainer:
+    """Explains the results of one query; made for it and dropped with it."""
+
+    __slots__ = ("_documents", "_idf", "_matched", "_query")
+
+    def __init__(self, query: ParsedQuery, documents: Sequence[ToolTerms], vocabulary: Vocabulary) -> None:
+        self._query = query
+        self._documents = documents
+        self._idf = vocabulary.idf
+        self._matched: dict[int, dict[str, list[str]]] = {}
+
+    def matches(self, position: int) -> tuple[Match, ...]:
+        """Return the words of the query that one tool has and the parts it has them in, weightiest words first."""
+        query, idf = self._query, self._idf
+        matched = self._fields(position)
+        order = sorted(matched, key=lambda term: (-query.weights[term] * idf[term], term))
+        return tuple(Match(query.shown.get(term, term), tuple(matched[term])) for term in order)
+
+    def share(self, position: int) -> float:
+        """Return the share, 0 to 1, of the query or of the clause it fits best, that one tool matches."""
+        known = self._fields(position)
+        whole = self._query.matched_share(known)
+        return max([whole, *(self._query.matched_share(known, clause) for clause in self._query.asked_clauses)])
+
+    def doubt(self, positions: Sequence[int]) -> str:
+        """Return a sentence naming what is missing if these tools together match less than half the query, else ""."""
+        known = {term for position in positions for term in self._fields(position)}
+        if self._query.matched_share(known) >= _DOUBTED_BELOW:
+            return ""
+        missing = ", ".join(self._query.missing(known)[:_WORDS_NAMED])
+        return f"These match only part of the query; none of them has: {missing}."
+
+    def _fields(self, position: int) -> dict[str, list[str]]:
+        found = self._matched.get(position)
+        if found is None:
+            found = {}
+            asked = self._query.weights.keys()
+            for part, terms in self._documents[position].parts():
+                if terms:
+                    for term in asked & terms:
+                        found.setdefault(term, []).append(part)
+            self._matched[position] = found
+        return found

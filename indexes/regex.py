@@ -1,0 +1,141 @@
+"""Search by pattern: regular expressions and globs over names and descriptions, plain words otherwise."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from .documents import shared_terms
+from .explain import Explainer
+from .pattern import InvalidPatternError, as_bytes, compile_pattern, glob_to_pattern, kind_of
+from .query import parse
+from .reference import ToolReference
+from .response import Match, ToolSearchResponse
+from .scoring import CANDIDATES, Catalog, Category, Note, Scores, respond
+from .vocabulary import Vocabulary
+
+__all__ = ["RegexToolIndex"]
+
+_WHOLE_NAME, _IN_NAME, _IN_TEXT = 3.0, 2.0, 1.0
+_NAME_BONUS = 0.5
+_LONGEST_TEXT = 8_192
+_SECONDS = 1.0
+"""The time one search may take; only patterns made to be slow, on thousands of tools, come near it."""
+
+
+class RegexToolIndex:
+    """Finds tools by a regular expression, a glob, or plain words; case never matters.
+
+    A pattern ranks a tool whose whole name it matches first, then matches within the name, then within description
+    or search text. Matching takes time linear in the text, whatever the pattern (google-re2): there is no look-around
+    and there are no back-references. A pattern that cannot be used is explained in the response.
+
+    Example:
+        >>> from toolsearch.indexes import RegexToolIndex, ToolReference
+        >>> searcher = RegexToolIndex().build([
+        ...     ToolReference(name="get_user_data"),
+        ...     ToolReference(name="get_weather", description="Current weather of a city"),
+        ... ])
+        >>> searcher.search("get_.*_data").names, searcher.search("get_*_data").names, searcher.search("weather").names
+        (('get_user_data',), ('get_user_data',), ('get_weather',))
+    """
+
+    def build(self, tools: Sequence[ToolReference]) -> RegexSearcher:
+        """Return a searcher over exactly `tools`.
+
+        Raises:
+            DuplicateToolError: two tools have one name.
+        """
+        return RegexSearcher(tools, type(self).__name__)
+
+    def __repr__(self) -> str:
+        return "RegexToolIndex()"
+
+
+class RegexSearcher:
+    """Searches one set of tools. Immutable and safe from many threads; made by `RegexToolIndex.build`."""
+
+    def __init__(self, tools: Sequence[ToolReference], search_type: str) -> None:
+        self._catalog = Catalog(tools)
+        self._search_type = search_type
+        self._texts = [
+            (as_bytes(tool.name), as_bytes(f"{tool.description}\n{tool.search_text}".strip()[:_LONGEST_TEXT]))
+            for tool in self._catalog.tools
+        ]
+        self._documents = shared_terms.of(self._catalog.tools)
+        self._vocabulary = Vocabulary(self._documents)
+        self._in_name: dict[str, list[int]] = {}
+        self._anywhere: dict[str, list[int]] = {}
+        for position, document in enumerate(self._documents):
+            for term in dict.fromkeys(document.name_field):
+                self._in_name.setdefault(term, []).append(position)
+            for term in dict.fromkeys((*document.name_field, *document.text_field, *document.detail_field)):
+                self._anywhere.setdefault(term, []).append(position)
+
+    @property
+    def tools(self) -> tuple[ToolReference, ...]:
+        """The tools searched, in order of name."""
+        return self._catalog.tools
+
+    def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
+        """Return the tools that fit `query`, best first."""
+        return respond(
+            self._catalog,
+            lambda text, limit, within: self.scores(text, limit=limit, category=within),
+            search_type=self._search_type,
+            query=query,
+            max_results=max_results,
+            category=category,
+        )
+
+    def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
+        """Score the tools for a query; see `ScoredSearcher`."""
+        kind, text = kind_of(query), query.strip()
+        if kind == "words":
+            return self._by_words(query)
+        try:
+            found = self._by_pattern(glob_to_pattern(text) if kind == "glob" else text, text, category)
+        except InvalidPatternError as error:
+            return Scores(note=Note("invalid_pattern", str(error)))
+        if kind == "maybe_pattern" and not found.values:
+            return self._by_words(query)  # text that happens to be a pattern, such as "a+b"
+        return found
+
+    def _by_pattern(self, pattern: str, shown: str, category: Category | None) -> Scores:
+        matcher = compile_pattern(pattern)
+        deadline = time.perf_counter() + _SECONDS
+        values: dict[int, float] = {}
+        for position in range(len(self._texts)) if category is None else category.positions:
+            name, text = self._texts[position]
+            if matcher.search(name) is not None:
+                values[position] = _WHOLE_NAME if matcher.fullmatch(name) is not None else _IN_NAME
+            elif text and matcher.search(text) is not None:
+                values[position] = _IN_TEXT
+            if time.perf_counter() > deadline:
+                raise InvalidPatternError(f"{shown!r} takes too long on so many tools; repeat less, or use words.")
+        return Scores(
+            values=values,
+            explain=lambda position: self._explained(position, values, shown),
+            note=None if values else Note("no_match", f"No name or description matches {shown!r}; try plain words."),
+        )
+
+    def _explained(self, position: int, values: dict[int, float], shown: str) -> tuple[Match, ...]:
+        score = values.get(position)
+        if score is None:
+            return ()
+        return (Match(shown, ("description",) if score == _IN_TEXT else ("name",)),)
+
+    def _by_words(self, query: str) -> Scores:
+        """Rank by how much of the query a tool has, words weighed by rarity; one in the name counts half more."""
+        parsed = parse(query, self._vocabulary)
+        if not parsed.asked:
+            return Scores(note=Note("empty_query", "The query holds no word or number; say what the tool should do."))
+        values: dict[int, float] = {}
+        for term, weight in parsed.weights.items():
+            worth = weight * self._vocabulary.idf[term]
+            for position in self._anywhere[term]:
+                values[position] = values.get(position, 0.0) + worth
+            for position in self._in_name.get(term, ()):
+                values[position] += _NAME_BONUS * worth
+        explainer = Explainer(parsed, self._documents, self._vocabulary)
+        return Scores(values=values, explain=explainer.matches, doubt=explainer.doubt)
