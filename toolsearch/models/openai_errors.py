@@ -14,8 +14,8 @@ from ..errors import ConfigurationError, ProviderError, ProviderProtocolError, T
 __all__ = ["provider_errors"]
 
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2"}
-_RETRYABLE_TYPES = {"server_error", "rate_limit_error", "rate_limit_exceeded", "overloaded_error", "timeout"}
-_NOT_RETRYABLE_CODES = {"insufficient_quota", "billing_hard_limit_reached"}
+_RETRYABLE_KINDS = {"server_error", "rate_limit_error", "rate_limit_exceeded", "overloaded_error", "timeout"}
+_FINAL_KINDS = {"insufficient_quota", "billing_hard_limit_reached"}
 
 
 @contextmanager
@@ -58,11 +58,9 @@ def _of_wrong_value(model: str, error: Exception, reading: bool) -> ToolSearchEr
 
 def _of_api_error(model: str, error: openai.APIError) -> ProviderError:
     status = getattr(error, "status_code", None) or _status_in(error.code)
-    retryable = status in (408, 409, 429) or (status or 0) >= 500
-    if status is None:
-        retryable = bool({error.type, error.code} & _RETRYABLE_TYPES)
-    if {error.type, error.code} & _NOT_RETRYABLE_CODES:
-        retryable = False
+    kinds = {str(error.type), str(error.code)}
+    worth_a_retry = status in (408, 409, 429) or status >= 500 if status else bool(kinds & _RETRYABLE_KINDS)
+    retryable = worth_a_retry and not kinds & _FINAL_KINDS
     hint = ""
     if status in (400, 422) and "stream_options" in str(error):
         hint = "; for servers that do not know stream_options, make the model with stream_usage=False"
@@ -71,5 +69,5 @@ def _of_api_error(model: str, error: openai.APIError) -> ProviderError:
 
 def _status_in(code: Any) -> int | None:
     """A status in the error of a running stream, whose own status was 200."""
-    number = int(code) if isinstance(code, str) and code.isdecimal() else 0
+    number = int(code) if str(code).isdecimal() else 0
     return number if 400 <= number < 600 else None
