@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
-from inspect import isgenerator
+from dataclasses import dataclass, replace
+from inspect import iscoroutine, isgenerator
 from typing import Any, TypeAlias, cast
 
 from .advisor import Advisor, ChunkTransformer
@@ -38,9 +39,14 @@ class ChunkPath:
 
     Each advisor may change a chunk on its way (`ChunkTransformer`), and an advisor that asked for a buffered
     request holds everything back until it returns a response.
+
+    Attributes:
+        turn: marks responses whose text was shown in this stream. A response kept from another turn, by a cache for
+            instance, has another mark or none, also if it comes from another process.
     """
 
     def __init__(self, advisors: Sequence[Advisor]) -> None:
+        self.turn = os.urandom(8)
         self._advisors = advisors
         self._transformers: list[ChunkTransformer | None] = [None] * len(advisors)
         self._held: list[list[ChatChunk] | None] = [None] * len(advisors)
@@ -59,7 +65,7 @@ class ChunkPath:
         for at in range(depth - 1, -1, -1):
             transformer = self._transformers[at]
             if chunk is not None and transformer is not None:
-                chunk = transformer.on_chunk(chunk)
+                chunk = self._checked(transformer.on_chunk(chunk), at)
             if chunk is None:
                 return
             held = self._held[at]
@@ -73,13 +79,13 @@ class ChunkPath:
         """End an answer that started at `depth`: what transformers kept back follows."""
         for at in range(depth - 1, -1, -1):
             flush = getattr(self._transformers[at], "flush", None)
-            tail = flush() if flush else None
+            tail = self._checked(flush(), at) if flush else None
+            held = self._held[at]
+            if held is not None:
+                held.extend([tail] if tail is not None else ())
+                return  # nothing went further out
             if tail is not None:
-                held = self._held[at]
-                if held is not None:
-                    held.append(tail)
-                else:
-                    yield from self.push(tail, at)
+                yield from self.push(tail, at)
 
     def hold(self, depth: int, *, buffered: bool) -> None:
         """The advisor at `depth` asks the rest of the chain, for the first time or again."""
@@ -88,18 +94,41 @@ class ChunkPath:
     def accept(self, depth: int, response: ChatResponse) -> tuple[ChatChunk, ...]:
         """The advisor at `depth` returned `response`; return the chunks that reach the caller because of it."""
         held, self._held[depth] = self._held[depth], None
-        if held is None and response.streamed:
+        streamed = response.streamed_in == self.turn
+        if held is None and streamed:
             return ()
-        whole = (ChatChunk(response.text),) if response.text else ()
-        # What was held is this very answer: show it in the pieces it came in.
-        if held and response.streamed and "".join(chunk.text for chunk in held).endswith(response.text):
-            return self.show(depth, tuple(held))
-        return self.show(depth, whole)
+        return self.show(depth, _pieces(held if held and streamed else (), response.text))
 
     def show(self, depth: int, chunks: Sequence[ChatChunk]) -> tuple[ChatChunk, ...]:
         """Pass a finished answer outwards from `depth`."""
+        if not chunks:
+            return ()
         self.open(depth)
         return (*(out for chunk in chunks for out in self.push(chunk, depth)), *self.close(depth))
+
+    def _checked(self, chunk: object, at: int) -> ChatChunk | None:
+        if chunk is None or isinstance(chunk, ChatChunk):
+            return chunk
+        raise ConfigurationError(
+            f"{_name(self._advisors[at])}: on_chunk and flush return a ChatChunk or None, not {type(chunk).__name__}"
+        )
+
+
+def _pieces(held: Sequence[ChatChunk], text: str) -> tuple[ChatChunk, ...]:
+    """The pieces in which `text` came, or one piece if it came otherwise.
+
+    What was held before it, such as rejected answers and the text of earlier rounds, is left out.
+    """
+    surplus = sum(len(chunk.text) for chunk in held) - len(text)
+    if surplus < 0 or not "".join(chunk.text for chunk in held).endswith(text):
+        return (ChatChunk(text),)
+    pieces = []
+    for chunk in held:
+        cut = min(surplus, len(chunk.text))
+        surplus -= cut
+        if cut < len(chunk.text):
+            pieces.append(replace(chunk, text=chunk.text[cut:]) if cut else chunk)
+    return tuple(pieces)
 
 
 def run_chain(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath | None, depth: int = 0) -> Chain:
@@ -113,20 +142,29 @@ def run_chain(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath
     """
     if depth == len(advisors):
         response: ChatResponse = yield CallModel(request)
-    else:
-        response = yield from _run_advisor(advisors, request, path, depth)
-    if path is not None and not response.streamed:
-        chunks = path.show(depth, (ChatChunk(response.text),)) if response.text else ()
-        if chunks:
-            yield Show(chunks)
-        response = response.replace(streamed=True)
+        if path is not None and response.streamed_in != path.turn:  # an answer that did not come in chunks
+            response = yield from _shown(path, response, path.show(depth, _pieces((), response.text)))
+        return response
+    response = yield from _run_advisor(advisors, request, path, depth)
+    if path is not None:
+        response = yield from _shown(path, response, path.accept(depth, response))
     return response
+
+
+def _shown(
+    path: ChunkPath, response: ChatResponse, chunks: tuple[ChatChunk, ...]
+) -> Generator[Operation, Any, ChatResponse]:
+    if chunks:
+        yield Show(chunks)
+    return response if response.streamed_in == path.turn else response.replace(streamed_in=path.turn)
 
 
 def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath | None, depth: int) -> Chain:
     advisor = advisors[depth]
     made: object = advisor.advise(request)
     if not isgenerator(made):
+        if iscoroutine(made):
+            made.close()
         raise ConfigurationError(
             f"{_name(advisor)}.advise must be a generator: `response = yield request; return response`"
         )
@@ -147,11 +185,6 @@ def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkP
         flow.close()
     if not isinstance(response, ChatResponse):
         raise ConfigurationError(f"{_name(advisor)}.advise must return a ChatResponse, not {type(response).__name__}")
-    if path is not None:
-        chunks = path.accept(depth, response)
-        if chunks:
-            yield Show(chunks)
-        return response.replace(streamed=True)
     return response
 
 

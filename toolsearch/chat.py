@@ -40,7 +40,8 @@ class ChatRequest:
         session_id: whose conversation this is; None for a turn that leaves nothing behind.
         tenant: keeps the sessions of several customers apart.
         response_type: the type the answer is to have, where structured output is asked for.
-        buffered: hold streamed text back until the advisor that set this returns its response.
+        buffered: hold streamed text back until the advisor that set this returns its response; then the text of that
+            response is shown, and nothing of rejected answers or earlier rounds.
     """
 
     messages: Sequence[Message]
@@ -73,7 +74,7 @@ class ChatResponse:
         candidates: where a provider gave several answers, all of them; `messages` holds the one chosen.
         tool_search: what tool search did in this turn, where it was on.
         raw: the provider's own response object, of the last round.
-        streamed: set by the drivers: its text has already reached the caller of a stream.
+        streamed_in: set by the drivers: the turn in whose stream its text has already been shown.
     """
 
     messages: Sequence[Message] = ()
@@ -82,7 +83,7 @@ class ChatResponse:
     candidates: Sequence[AssistantMessage] = ()
     tool_search: ToolSearchReport | None = None
     raw: Any = field(default=None, repr=False)
-    streamed: bool = field(default=False, repr=False, compare=False)
+    streamed_in: bytes | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))

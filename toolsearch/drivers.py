@@ -6,9 +6,10 @@ drivers touch models, threads, clocks and event loops.
 
 from __future__ import annotations
 
+import contextvars
 import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
-from contextlib import aclosing, closing
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, nullcontext
 from functools import partial
 from typing import Any, cast
 
@@ -35,7 +36,13 @@ __all__ = ["Turn", "adrive", "drive"]
 
 
 class Turn:
-    """One run of a chain: where it stands, and what the drivers share."""
+    """One run of a chain: where it stands, and what the drivers share.
+
+    Advisors run in a copy of the context that the turn was made in. So a context variable that one sets around a
+    yield is seen by the advisors further in, and by nobody else: not by the consumer of a stream between two chunks,
+    nor by tools and the model, which run in their caller's context. It can be reset there, too, whichever thread or
+    task takes the next step of the stream.
+    """
 
     def __init__(
         self,
@@ -52,6 +59,7 @@ class Turn:
         self.streaming = streaming
         self.response: ChatResponse | None = None
         self._rounds = 0
+        self._context = contextvars.copy_context()
         self._depth = len(advisors)
         self._path = ChunkPath(advisors) if streaming else None
         self._chain = _with_tools(advisors, request, self._path, tools)
@@ -70,14 +78,14 @@ class Turn:
 
     def _step(self, advance: Callable[[], Operation]) -> Operation | None:
         try:
-            return advance()
+            return self._context.run(advance)
         except StopIteration as stop:
             self.response = stop.value
             return None
 
     def close(self) -> None:
         """Close every advisor that is still running, innermost first."""
-        self._chain.close()
+        self._context.run(self._chain.close)
 
     def round(self, request: ChatRequest) -> RoundStarted:
         """Note that the model is asked once more."""
@@ -92,6 +100,11 @@ class Turn:
             return ()
         shown = ChatChunk(chunk.text, raw=chunk.raw) if chunk.tool_calls else chunk
         return tuple(self._path.push(shown, self._depth))
+
+    @property
+    def mark(self) -> bytes | None:
+        """What marks a response whose text was shown in this turn's stream."""
+        return self._path.turn if self._path is not None else None
 
     def round_over(self) -> tuple[ChatChunk, ...]:
         """What the caller still sees when the model's answer is complete."""
@@ -113,18 +126,24 @@ def _with_tools(
 class _Aggregate:
     """Watches a model's stream for its aggregate."""
 
-    def __init__(self, model: ChatModel) -> None:
-        self._model = type(model).__name__
+    def __init__(self, turn: Turn) -> None:
+        self._model = type(turn.model).__name__
+        self._turn = turn
         self._response: ChatResponse | None = None
         self._text = False
 
-    def chunk(self, item: ChatChunk | ChatResponse) -> ChatChunk | None:
+    def chunk(self, item: object) -> ChatChunk | None:
         """Return `item` if it is a chunk."""
+        if not isinstance(item, ChatChunk | ChatResponse):
+            raise ConfigurationError(
+                f"{self._model} must stream ChatChunks and last a ChatResponse, not {type(item).__name__}"
+            )
+        if self._response is not None:
+            what = "a chunk" if isinstance(item, ChatChunk) else "another"
+            raise ProviderProtocolError(f"{self._model} streamed {what} after its aggregate response")
         if isinstance(item, ChatResponse):
             self._response = item
             return None
-        if self._response is not None:
-            raise ProviderProtocolError(f"{self._model} streamed a chunk after its aggregate response")
         self._text = self._text or bool(item.text)
         return item
 
@@ -134,7 +153,8 @@ class _Aggregate:
             raise ProviderProtocolError(
                 f"{self._model}'s stream ended without an aggregate response: the answer is incomplete", retryable=True
             )
-        return self._response.replace(streamed=self._text or not self._response.text)
+        shown = self._text or not self._response.text
+        return self._response.replace(streamed_in=self._turn.mark if shown else None)
 
 
 def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
@@ -159,8 +179,9 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
             yield turn.round(request)
             if not turn.streaming:
                 return _checked(turn.model.call(request), turn.model)
-            aggregate = _Aggregate(turn.model)
-            with closing(cast("Generator[ChatChunk | ChatResponse]", turn.model.stream(request))) as items:
+            aggregate = _Aggregate(turn)
+            items = turn.model.stream(request)
+            with _closing(items):
                 for item in items:
                     chunk = aggregate.chunk(item)
                     if chunk is not None:
@@ -182,6 +203,15 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
             return None
 
 
+def _closing(items: Any) -> AbstractContextManager[Any]:
+    # A model may give any iterator; only generators must be closed.
+    return closing(items) if hasattr(items, "close") else nullcontext()
+
+
+def _aclosing(items: Any) -> AbstractAsyncContextManager[Any]:
+    return aclosing(items) if hasattr(items, "aclose") else nullcontext()
+
+
 def _perform(fn: Callable[[], Any]) -> Any:
     result = None if _is_async(fn) else fn()
     if _is_async(fn) or inspect.isawaitable(result):
@@ -200,9 +230,9 @@ async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
                 if isinstance(operation, CallModel) and turn.streaming:
                     # An async generator cannot delegate, so the one operation that streams is written out here.
                     yield turn.round(operation.request)
-                    aggregate = _Aggregate(turn.model)
-                    items = cast("AsyncGenerator[ChatChunk | ChatResponse]", turn.model.astream(operation.request))
-                    async with aclosing(items):
+                    aggregate = _Aggregate(turn)
+                    items = turn.model.astream(operation.request)
+                    async with _aclosing(items):
                         async for item in items:
                             chunk = aggregate.chunk(item)
                             if chunk is not None:

@@ -31,7 +31,7 @@ class _Stream:
 
     def _start(self) -> None:
         if self._started:
-            raise StreamStateError("a stream can be read once; ask the client for a new one")
+            raise StreamStateError("a stream can be read once, and not after it was closed; ask the client for a new one")
         self._started = True
 
 
@@ -64,8 +64,9 @@ class ChatStream(_Stream):
 
     def close(self) -> None:
         """End the turn now, if it is still running."""
+        self._started = True
         self._events.close()
-        self._turn.close()
+        self._turn.close()  # a generator that never began does not run its own `finally`
 
     def __enter__(self) -> Self:
         return self
@@ -81,11 +82,9 @@ class AsyncChatStream(_Stream):
         super().__init__(turn)
         self._events: AsyncGenerator[StreamEvent] = adrive(turn)
 
-    async def __aiter__(self) -> AsyncIterator[str]:
+    def __aiter__(self) -> AsyncIterator[str]:
         """Yield the text, piece by piece."""
-        async for event in self.events():
-            if isinstance(event, ChatChunk):
-                yield event.text
+        return _Texts(self.events())
 
     def events(self) -> AsyncIterator[StreamEvent]:
         """Yield everything that happens: rounds, chunks of text, tool calls and the end."""
@@ -94,8 +93,9 @@ class AsyncChatStream(_Stream):
 
     async def aclose(self) -> None:
         """End the turn now, if it is still running."""
+        self._started = True
         await self._events.aclose()
-        self._turn.close()
+        self._turn.close()  # a generator that never began does not run its own `finally`
 
     async def __aenter__(self) -> Self:
         return self
@@ -104,3 +104,19 @@ class AsyncChatStream(_Stream):
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+class _Texts:
+    """The texts among events. Not a generator: one that is left early would itself have to be closed."""
+
+    def __init__(self, events: AsyncIterator[StreamEvent]) -> None:
+        self._events = events
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        async for event in self._events:
+            if isinstance(event, ChatChunk):
+                return event.text
+        raise StopAsyncIteration
