@@ -29,7 +29,9 @@ def test_no_two_names_are_merged(names):
     assert len(set(sent)) == len(names)
 
 
-@pytest.mark.parametrize("names", [["notion.search", "notion_search", "notion/search"], ["天気", "予報"], ["a b", "a  b"]])
+@pytest.mark.parametrize(
+    "names", [["notion.search", "notion_search", "notion/search"], ["天気", "予報"], ["a b", "a  b"]]
+)
 def test_names_that_differ_only_in_what_is_replaced_stay_apart(names):
     assert len({wire_name(name) for name in names}) == len(names)
 

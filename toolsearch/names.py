@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 import re
 import unicodedata
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Container, Iterable
 from difflib import SequenceMatcher
 
 from .errors import ConfigurationError
@@ -21,6 +22,7 @@ _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+"
 _PREFIX = re.compile(r"::|__|[.:/]")
 _LONGEST_GUESS = 200
 _LEAST_LIKENESS = 0.6
+_MOST_COMPARED = 50
 
 
 def is_wire_name(name: str) -> bool:
@@ -80,45 +82,72 @@ def closest_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
         >>> closest_names("functions.getWeather", ["get_weather", "get_water", "send_mail"])
         ['get_weather', 'get_water']
     """
-    guess = name[:_LONGEST_GUESS]
-    words = words_of(guess)
-    if not words or n < 1:
+    guess = _Guess(name[:_LONGEST_GUESS])
+    if not guess.words or n < 1:
         return []
-    tails = ["".join(words_of(tail)) for tail in _tails(guess)]
-    matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2("".join(words_of(_tails(guess)[-1])) or "".join(words))
-    ranked = []
+    sure: list[tuple[int, float, str]] = []
+    alike: list[tuple[float, str, str]] = []
     for known in set(names):
-        rank = _rank(known, words, tails, matcher)
+        words = words_of(known)
+        rank = guess.rank(known, words)
         if rank is not None:
-            ranked.append((*rank, known))
-    return [known for *_, known in sorted(ranked)[:n]]
+            sure.append((*rank, known))
+        elif (overlap := guess.overlap("".join(words))) > 0:
+            alike.append((-overlap, known, "".join(words)))
+    best = sorted(sure)[:n]
+    if len(best) < n:
+        best += guess.likeliest(heapq.nsmallest(_MOST_COMPARED, alike))
+    return [known for *_, known in best[:n]]
+
+
+class _Guess:
+    """A wrong name, taken apart once to be held against many known ones."""
+
+    def __init__(self, name: str) -> None:
+        self.words = words_of(name)
+        self.tails = {"".join(words_of(tail)) for tail in _tails(name)} - {""}
+        self.joined = "".join(self.words)
+        self.last = "".join(words_of(_tails(name)[-1])) or self.joined
+        self.pairs = _pairs(self.last)
+
+    def rank(self, known: str, words: list[str]) -> tuple[int, float] | None:
+        """How surely `known` was meant, the smaller the surer; None when only its spelling can tell."""
+        joined = "".join(words)
+        if not joined:
+            return None
+        if joined == self.joined:
+            return 0, 0.0
+        if joined in self.tails:
+            return 1, 0.0
+        if any("".join(words_of(tail)) in self.tails for tail in _tails(known)[1:]):
+            return 1, 1.0
+        shorter, longer = sorted((words, self.words), key=len)
+        if longer[-len(shorter) :] == shorter:
+            return 2, float(len(longer) - len(shorter))
+        return (2, 0.5) if len(words) == len(self.words) and sorted(words) == sorted(self.words) else None
+
+    def overlap(self, joined: str) -> float:
+        """The share of pairs of letters that a known name has in common; a quick measure of likeness."""
+        pairs = _pairs(joined)
+        return len(pairs & self.pairs) / (len(pairs) + len(self.pairs) or 1)
+
+    def likeliest(self, candidates: Iterable[tuple[float, str, str]]) -> list[tuple[int, float, str]]:
+        """The known names that are spelt alike enough, the most alike first."""
+        matcher = SequenceMatcher(autojunk=False)
+        matcher.set_seq2(self.last)
+        found = []
+        for _, known, joined in candidates:
+            matcher.set_seq1(joined[:_LONGEST_GUESS])
+            likeness = matcher.ratio()
+            if likeness >= _LEAST_LIKENESS:
+                found.append((3, -likeness, known))
+        return sorted(found)
+
+
+def _pairs(text: str) -> set[str]:
+    return {text[at : at + 2] for at in range(len(text) - 1)} or {text}
 
 
 def _tails(name: str) -> list[str]:
     """The name, then what is left of it after each prefix, the longest first."""
     return [name, *(name[match.end() :] for match in _PREFIX.finditer(name))]
-
-
-def _rank(
-    known: str, words: list[str], tails: Collection[str], matcher: SequenceMatcher[str]
-) -> tuple[int, float] | None:
-    """How near a known name is, the smaller the nearer; None when it is not."""
-    known_words = words_of(known)
-    joined = "".join(known_words)
-    if known_words == words or joined == "".join(words):
-        return 0, 0.0
-    if joined and joined in tails:
-        return 1, 0.0
-    if set(tails) & {"".join(words_of(tail)) for tail in _tails(known)[1:]} - {""}:
-        return 1, 1.0
-    shorter, longer = sorted((known_words, words), key=len)
-    if shorter and longer[-len(shorter) :] == shorter:
-        return 2, float(len(longer) - len(shorter))
-    if sorted(shorter) == sorted(longer):
-        return 2, 0.5
-    matcher.set_seq1(joined)
-    if matcher.real_quick_ratio() < _LEAST_LIKENESS or matcher.quick_ratio() < _LEAST_LIKENESS:
-        return None
-    likeness = matcher.ratio()
-    return (3, -likeness) if likeness >= _LEAST_LIKENESS else None

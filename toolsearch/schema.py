@@ -2,59 +2,53 @@
 
 from __future__ import annotations
 
-import collections.abc
+import copy
 import inspect
 import json
-import types
-import typing
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchemaWarningKind
-from pydantic_core import PydanticUndefined, core_schema
+from pydantic_core import PydanticUndefined
 
+from .annotations import adapted, indescribable
 from .arguments import ArgumentError
 from .context import ToolContext
 from .docstrings import parse_docstring
 from .errors import ConfigurationError
+from .json_schema import ToolJsonSchema, default_of, takes_null, tidy
 from .problems import conversion_problems, invalid_arguments, unknown_argument
-from .signature import Parameter, docstring, origin, parameters_of
-from .typed_dicts import adapted_typed_dict
+from .signature import Parameter, docstring, local_names, origin, parameters_of
 
 __all__ = ["FunctionDescription", "describe_function"]
 
 _ABSENT = inspect.Parameter.empty
-_INDESCRIBABLE = (
-    collections.abc.Callable,
-    collections.abc.Generator,
-    collections.abc.AsyncGenerator,
-    collections.abc.Iterator,
-    collections.abc.AsyncIterator,
-    collections.abc.AsyncIterable,
-    collections.abc.Awaitable,
-    collections.abc.Coroutine,
-    type,
-)
-_READ_AS_LIST = (collections.abc.Iterable, collections.abc.Collection)
-_KEYED_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
-_DATA = frozenset({"default", "enum", "const", "examples", "required", "discriminator"})
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument that a model gives, and how its value becomes what the function asks for."""
+    """One argument that a model gives, and how its value becomes what the function asks for.
+
+    Args:
+        name: the parameter's name.
+        wire_name: the name that the model uses: an alias, where there is one.
+        description: what the docstring or the annotation says of it, unless a pydantic `Field` does.
+        adapter: pydantic's reading of the annotation.
+        default: the value when it is left out, `inspect.Parameter.empty` when there is none.
+        field: where the default comes from a `Field`, and so not from the function itself.
+        positional: whether it can only be passed by position.
+    """
 
     name: str
     wire_name: str
     description: str | None
-    annotation: Any
     adapter: TypeAdapter[Any]
     default: Any
+    field: FieldInfo | None
     positional: bool
 
     def convert(self, value: Any) -> Any:
@@ -114,6 +108,8 @@ class FunctionDescription:
                 continue
             elif argument.default is _ABSENT:
                 value = None  # nullable, and left out
+            elif argument.field is not None:
+                value = _default_in(argument.field)  # anew: it may be made by a factory
             elif argument.positional:
                 value = argument.default
             else:
@@ -149,116 +145,109 @@ def describe_function(fn: Callable[..., Any]) -> FunctionDescription:
 def _describe(fn: Callable[..., Any]) -> FunctionDescription:
     description, documented = parse_docstring(docstring(fn))
     arguments: list[Argument | Parameter] = []
-    for parameter in parameters_of(fn):
+    parameters = parameters_of(fn)
+    for parameter in parameters:
         if parameter.variadic:
             raise ConfigurationError(
                 f"{origin(fn)} takes *{parameter.name}: a model cannot be told what to send; name the parameters, "
                 "or give a schema with Tool(name, description, parameters, fn)"
             )
         arguments.append(parameter if parameter.injected else _argument(fn, parameter, documented.get(parameter.name)))
-    return FunctionDescription(description, _object_schema(fn, arguments), tuple(arguments))
+    try:
+        schema = _object_schema(arguments)
+    except PydanticInvalidForJsonSchema:
+        raise _first_refusal(fn, parameters, arguments) from None
+    return FunctionDescription(description, schema, tuple(arguments))
+
+
+def _first_refusal(
+    fn: Callable[..., Any], parameters: Iterable[Parameter], arguments: Iterable[Argument | Parameter]
+) -> ConfigurationError:
+    """Find which argument cannot be described: the error of all of them together does not say."""
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        try:
+            if isinstance(argument, Argument):
+                argument.adapter.json_schema(schema_generator=ToolJsonSchema)
+        except PydanticInvalidForJsonSchema as error:
+            return _refusal(fn, parameter, str(error).splitlines()[0])
+    return ConfigurationError(f"the parameters of {origin(fn)} cannot be described together")
 
 
 def _argument(fn: Callable[..., Any], parameter: Parameter, documented: str | None) -> Argument:
-    annotation, default, alias = parameter.annotation, parameter.default, None
+    annotation, default, field = parameter.annotation, parameter.default, None
     if isinstance(default, FieldInfo):  # city: str = Field(description=...)
-        annotation, default = Annotated[annotation, default], _field_default(default)
-    description = documented
-    for extra in getattr(annotation, "__metadata__", ()):
+        annotation, default = Annotated[annotation, default], _ABSENT
+    metadata = getattr(annotation, "__metadata__", ())
+    description, alias = documented, parameter.name
+    for extra in metadata:
         if isinstance(extra, str):
             description = extra
         elif isinstance(extra, FieldInfo):
             alias = extra.alias or alias
             description = None if extra.description else description
-            default = _field_default(extra) if default is _ABSENT else default
-    reason = _indescribable(annotation)
+            if default is _ABSENT and _default_in(extra) is not _ABSENT:
+                field = extra
+    if metadata:
+        annotation = Annotated[annotation.__origin__, *map(_bare, metadata)]
+    reason = indescribable(annotation)
     if reason is None:
         try:
-            adapter: TypeAdapter[Any] = TypeAdapter(_adapted(annotation))
+            adapter: TypeAdapter[Any] = TypeAdapter(adapted(annotation))
+            if not adapter.pydantic_complete:  # a class within a function names another one there
+                adapter.rebuild(_types_namespace=local_names(fn))
         except (PydanticUserError, NameError, TypeError, RuntimeError) as error:
             reason = str(error).splitlines()[0]
         else:
-            return Argument(
-                parameter.name,
-                alias or parameter.name,
-                description,
-                annotation,
-                adapter,
-                default,
-                parameter.positional,
-            )
-    raise _refusal(fn, parameter.name, annotation, reason)
+            default = _default_in(field) if field is not None else default
+            return Argument(parameter.name, alias, description, adapter, default, field, parameter.positional)
+    raise _refusal(fn, parameter, reason)
 
 
-def _refusal(fn: Callable[..., Any], name: str, annotation: Any, reason: str) -> ConfigurationError:
+def _refusal(fn: Callable[..., Any], parameter: Parameter, reason: str) -> ConfigurationError:
+    annotation = parameter.annotation
     shown = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     return ConfigurationError(
-        f"parameter {name!r} of {origin(fn)} has the type {shown}, which a model cannot be told of ({reason}); use a "
-        "type that JSON can express, or take the value from a ToolContext parameter or a functools.partial"
+        f"parameter {parameter.name!r} of {origin(fn)} has the type {shown}, which a model cannot be told of "
+        f"({reason}); use a type that JSON can express, or take the value from a ToolContext parameter or a "
+        "functools.partial"
     )
 
 
-def _field_default(field: FieldInfo) -> Any:
+def _default_in(field: FieldInfo) -> Any:
     if field.default_factory is not None:
         return field.get_default(call_default_factory=True, validated_data={})
     return _ABSENT if field.default in (PydanticUndefined, ...) else field.default
 
 
-def _indescribable(annotation: Any) -> str | None:
-    """Why a type cannot be put to a model, where that is plain to see from the annotation."""
-    if get_origin(annotation) in (Literal, None) and annotation not in _INDESCRIBABLE:
-        return None
-    if (get_origin(annotation) or annotation) in _INDESCRIBABLE:
-        return "callables, generators, awaitables and classes are not data"
-    members = get_args(annotation)[:1] if get_origin(annotation) is Annotated else get_args(annotation)
-    return next((reason for member in members if (reason := _indescribable(member))), None)
+def _bare(extra: Any) -> Any:
+    """A `Field` without what only means something in a model; pydantic warns of it elsewhere."""
+    if not isinstance(extra, FieldInfo):
+        return extra
+    bare = copy.copy(extra)
+    bare.alias = bare.validation_alias = bare.serialization_alias = None
+    bare.default, bare.default_factory = PydanticUndefined, None
+    return bare
 
 
-def _adapted(annotation: Any) -> Any:
-    """Replace, at any depth of generics, what pydantic reads otherwise than a tool needs.
-
-    An iterable becomes a list, since pydantic would hand over a generator that fails while the tool runs; a
-    `typing.TypedDict` becomes one of typing_extensions where this Python's own lacks what pydantic needs.
-    """
-    kind = get_origin(annotation)
-    if kind is Annotated:
-        return Annotated[_adapted(annotation.__origin__), *annotation.__metadata__]
-    if kind is Literal or (kind is None and not typing.is_typeddict(annotation)):
-        return list if annotation in _READ_AS_LIST else annotation
-    if kind is None:
-        return adapted_typed_dict(annotation)
-    members = get_args(annotation)
-    adapted = tuple(_adapted(member) for member in members)
-    if kind in (Union, types.UnionType):
-        return Union[adapted]  # noqa: UP007
-    if kind in _READ_AS_LIST:
-        return list[adapted]  # type: ignore[valid-type]
-    return annotation if adapted == members else kind[adapted]
-
-
-def _object_schema(fn: Callable[..., Any], arguments: list[Argument | Parameter]) -> dict[str, Any]:
+def _object_schema(arguments: list[Argument | Parameter]) -> dict[str, Any]:
     """Put the arguments' schemas together: one object, its definitions at the root."""
     given = [argument for argument in arguments if isinstance(argument, Argument)]
     inputs: list[tuple[str, Literal["validation"], TypeAdapter[Any]]] = [
         (argument.wire_name, "validation", argument.adapter) for argument in given
     ]
-    try:
-        schemas, shared = TypeAdapter.json_schemas(inputs, schema_generator=_ToolJsonSchema)
-    except PydanticInvalidForJsonSchema as error:
-        raise _first_refusal(fn, given, error) from error
+    schemas, shared = TypeAdapter.json_schemas(inputs, schema_generator=ToolJsonSchema)
     definitions = {name: tidy(schema) for name, schema in shared.get("$defs", {}).items()}
     properties: dict[str, Any] = {}
     required = []
     for argument in given:
         schema = tidy(schemas[argument.wire_name, "validation"])
-        schema.pop("default", None)  # of Annotated[..., Field(default=...)]; ours decides
         if argument.description:
             schema["description"] = argument.description
-        nullable = _takes_null(schema, definitions)
+        nullable = takes_null(schema, definitions)
         if argument.default is _ABSENT and not nullable:
             required.append(argument.wire_name)
         elif argument.default is not _ABSENT and (argument.default is not None or nullable):
-            schema.update(_json_default(argument))
+            schema.update(default_of(argument.adapter, argument.default))
         properties[argument.wire_name] = schema
     result: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
@@ -267,77 +256,3 @@ def _object_schema(fn: Callable[..., Any], arguments: list[Argument | Parameter]
     if definitions:
         result["$defs"] = definitions
     return result
-
-
-def _first_refusal(fn: Callable[..., Any], given: list[Argument], error: Exception) -> ConfigurationError:
-    """Find which argument it was: the error of all of them together does not say."""
-    for argument in given:
-        try:
-            argument.adapter.json_schema(schema_generator=_ToolJsonSchema)
-        except PydanticInvalidForJsonSchema as reason:
-            return _refusal(fn, argument.name, argument.annotation, str(reason).splitlines()[0])
-    return ConfigurationError(f"the parameters of {origin(fn)} cannot be described: {error}")
-
-
-def _takes_null(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int = 0) -> bool:
-    """Whether null is one of the values that a schema names; an unrestricted schema names none."""
-    if depth > 20:
-        return False
-    if reference := schema.get("$ref"):
-        target = definitions.get(reference.removeprefix("#/$defs/"), {})
-        return _takes_null(target, definitions, depth + 1)
-    if schema.get("type") == "null" or (None in schema.get("enum", ())) or schema.get("const", ...) is None:
-        return True
-    members = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
-    return any(_takes_null(member, definitions, depth + 1) for member in members)
-
-
-def _json_default(argument: Argument) -> dict[str, Any]:
-    """The default as the schema states it, where it is JSON."""
-    try:
-        value = argument.adapter.dump_python(argument.default, mode="json", warnings=False, by_alias=True)
-        json.dumps(value, allow_nan=False)
-    except Exception:  # a default may be any object, and so may be what its serialiser raises
-        return {}
-    return {"default": value}
-
-
-class _ToolJsonSchema(GenerateJsonSchema):
-    """Pydantic's generator, refusing what pydantic would leave out or describe as something else."""
-
-    def generator_schema(self, schema: core_schema.GeneratorSchema) -> JsonSchemaValue:
-        return self.handle_invalid_for_json_schema(schema, "a generator is not data")
-
-    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
-        return self.handle_invalid_for_json_schema(schema, "a class is not data")
-
-    def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
-        """Refuse a union with a member that cannot be described; leave out defaults that are not JSON."""
-        if kind == "skipped-choice":
-            raise PydanticInvalidForJsonSchema(detail)
-
-
-def tidy(schema: Any) -> Any:
-    """Return a copy without titles and formats, and with objects of known properties closed to others.
-
-    Example:
-        >>> tidy({"title": "A", "type": "string", "format": "date"})
-        {'type': 'string'}
-    """
-    if isinstance(schema, list):
-        return [tidy(member) for member in schema]
-    if not isinstance(schema, dict):
-        return schema
-    tidied = {
-        key: {name: tidy(member) for name, member in value.items()}
-        if key in _KEYED_BY_NAME
-        else value
-        if key in _DATA
-        else tidy(value)
-        for key, value in schema.items()
-        if key not in ("title", "format")
-    }
-    if tidied.get("type") == "object" and "additionalProperties" not in tidied:
-        tidied.setdefault("properties", {})
-        tidied["additionalProperties"] = False
-    return tidied

@@ -15,7 +15,18 @@ from .context import ToolContext
 from .decorator import mark_of
 from .errors import ConfigurationError
 
-__all__ = ["Binding", "Parameter", "bind_by_name", "default_name", "docstring", "is_async", "origin", "parameters_of"]
+__all__ = [
+    "Binding",
+    "Parameter",
+    "bind_by_name",
+    "default_name",
+    "docstring",
+    "is_async",
+    "local_names",
+    "origin",
+    "parameters_of",
+    "takes_anything",
+]
 
 Binding: typing.TypeAlias = Callable[[Mapping[str, Any], ToolContext], tuple[list[Any], dict[str, Any]]]
 """Turns a model's arguments into the positional and keyword arguments of a call; raises `ArgumentError`."""
@@ -96,6 +107,15 @@ def parameters_of(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
     return tuple(_parameters(fn, lenient=False))
 
 
+def takes_anything(fn: Callable[..., Any]) -> bool:
+    """Return whether `fn` has no parameters but ``*args`` and ``**kwargs``."""
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return all(parameter.kind in _VARIADIC for parameter in parameters)
+
+
 def bind_by_name(fn: Callable[..., Any]) -> Binding:
     """A binding that hands the arguments over as they are, for tools whose schema was given, and the context."""
     try:
@@ -174,14 +194,17 @@ def _resolve(annotation: Any, fn: Callable[..., Any]) -> Any:
     """Evaluate an annotation that is a string, or holds one, where the function was written."""
     if isinstance(annotation, type) and not typing.get_args(annotation):
         return annotation
+    holder = _Annotated({"value": annotation})
+    # a callable of C has no globals, and needs none: nobody writes string annotations there
+    module = getattr(_function_in(fn), "__globals__", {})
+    return typing.get_type_hints(holder, globalns=module, localns=local_names(fn), include_extras=True)["value"]
+
+
+def _function_in(fn: Callable[..., Any]) -> Any:
+    """The function that was written, without what wraps it."""
     core = _core(fn)
     function: Any = inspect.unwrap(core if _is_routine(core) else type(core).__call__)
-    function = getattr(function, "__func__", function)
-    holder = _Annotated({"value": annotation})
-    names = _visible_names(function)
-    # a callable of C has no globals, and needs none: nobody writes string annotations there
-    module = getattr(function, "__globals__", {})
-    return typing.get_type_hints(holder, globalns=module, localns=names, include_extras=True)["value"]
+    return getattr(function, "__func__", function)
 
 
 class _Annotated:
@@ -191,11 +214,12 @@ class _Annotated:
         self.__annotations__ = annotations
 
 
-def _visible_names(function: Any) -> dict[str, Any]:
-    """Local names that an annotation of a nested function may use.
+def local_names(fn: Callable[..., Any]) -> dict[str, Any]:
+    """Return the local names that an annotation of a nested function may use.
 
     They are in its closure, in its `@tool` mark, or, while the function that defines it still runs, in that frame.
     """
+    function = _function_in(fn)
     names: dict[str, Any] = {}
     qualified = getattr(function, "__qualname__", "")
     if "<locals>" in qualified:

@@ -14,7 +14,7 @@ from .context import ToolContext
 from .decorator import ResultConverter, ToolMark, ToolOptions, mark_of, tool
 from .errors import AsyncCallableError, ConfigurationError
 from .indexes.reference import ToolReference
-from .signature import Binding, bind_by_name, default_name, docstring, is_async, origin, parameters_of
+from .signature import Binding, bind_by_name, default_name, docstring, is_async, origin, takes_anything
 
 __all__ = ["ResultConverter", "Tool", "ToolContext", "ToolOptions", "tool"]
 
@@ -132,10 +132,17 @@ class Tool:
         """
         if isinstance(fn, type) or not callable(fn):
             raise ConfigurationError(f"a tool is made of a function, not of {fn!r}")
+        from .schema import describe_function
+
         mark = mark_of(fn) or ToolMark({})
         given = {"name": name, "description": description, **options}
         merged = {**mark.options, **{key: value for key, value in given.items() if value is not None}}
-        return cls(merged.pop("name", None) or default_name(fn), merged.pop("description", ""), fn=fn, **merged)
+        called = merged.pop("name", None) or default_name(fn)
+        described = describe_function(fn)
+        explained = merged.pop("description", "") or described.description
+        made = cls(called, explained, described.parameters, fn, **merged)
+        made._binding = described.bind
+        return made
 
     @classmethod
     def from_definition(
@@ -261,7 +268,7 @@ class Tool:
 
     def _describe_function(self) -> tuple[Mapping[str, Any], str]:
         """The parameters' schema and the description that the function itself gives."""
-        if self.fn is None or all(parameter.variadic for parameter in parameters_of(self.fn)):
+        if self.fn is None or takes_anything(self.fn):
             return {"type": "object", "properties": {}, "additionalProperties": False}, ""
         from .schema import describe_function
 
