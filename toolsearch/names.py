@@ -127,7 +127,7 @@ class _Guess:
         return (2, 0.5) if len(words) == len(self.words) and sorted(words) == sorted(self.words) else None
 
     def overlap(self, joined: str) -> float:
-        """The share of pairs of letters that a known name has in common; a quick measure of likeness."""
+        """The share of letters and pairs of them that a known name has in common; a quick measure of likeness."""
         pairs = _pairs(joined)
         return len(pairs & self.pairs) / (len(pairs) + len(self.pairs) or 1)
 
@@ -145,7 +145,7 @@ class _Guess:
 
 
 def _pairs(text: str) -> set[str]:
-    return {text[at : at + 2] for at in range(len(text) - 1)} or {text}
+    return {text[at : at + 2] for at in range(len(text) - 1)} | set(text)
 
 
 def _tails(name: str) -> list[str]:

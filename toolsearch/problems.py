@@ -28,6 +28,7 @@ _MOST_NAMES = 30
 _MOST_VALUES = 20
 _LONGEST_VALUE = 80
 
+_MISSING = "required, but missing"
 _EXPECTED = {
     "minimum": "at least {}",
     "maximum": "at most {}",
@@ -48,7 +49,8 @@ _EXPECTED = {
 def invalid_arguments(name: str, problems: Sequence[str], parameters: Mapping[str, Any]) -> str:
     """Return the answer to a call with wrong arguments: what is wrong with which, and what the tool takes."""
     what = f"Invalid arguments for {name}:" if name else "Invalid arguments:"
-    lines = [f"- {problem}" for problem in dict.fromkeys(problems)]
+    listed = sorted(dict.fromkeys(problems), key=lambda problem: not problem.endswith(_MISSING))
+    lines = [f"- {problem}" for problem in listed]
     if len(lines) > _MOST_PROBLEMS:
         lines[_MOST_PROBLEMS:] = [f"- and {len(lines) - _MOST_PROBLEMS} more"]
     return "\n".join([what, *lines, signature_of(parameters)])
@@ -90,10 +92,11 @@ def extra_names(schema: Mapping[str, Any], instance: Mapping[str, Any]) -> list[
     return [name for name in extras if all(found_in(pattern, name) is False for pattern in patterns)]
 
 
-def unknown_argument(name: str, known: Iterable[str]) -> str:
-    """Return the problem of an argument that the tool does not have."""
+def unknown_argument(name: str, known: Iterable[str], path: Sequence[Any] = ()) -> str:
+    """Return the problem of an argument, or of a key of the object at `path`, that the schema does not have."""
     close = closest_names(name, known, 1)
-    return f"{name!r}: unknown argument" + (f"; did you mean {close[0]!r}?" if close else "")
+    suggestion = f"; did you mean {_path([*path, close[0]])!r}?" if close else ""
+    return f"{_path([*path, name])!r}: unknown argument{suggestion}"
 
 
 def conversion_problems(argument: str, error: ValidationError) -> list[str]:
@@ -114,11 +117,11 @@ def schema_problems(error: SchemaError, path: Sequence[Any] = ()) -> list[str]:
     instance: Any = error.instance
     where = repr(_path(path)) if path else "the arguments"
     if keyword == "required" and isinstance(value, list):
-        return [f"{_path([*path, name])!r}: required, but missing" for name in value if name not in instance]
+        return [f"{_path([*path, name])!r}: {_MISSING}" for name in value if name not in instance]
     if keyword == "additionalProperties" and value is False:
         schema: Any = error.schema
-        known = [_path([*path, name]) for name in schema.get("properties", ())]
-        return [unknown_argument(_path([*path, name]), known) for name in extra_names(schema, instance)]
+        known = list(schema.get("properties", ()))
+        return [unknown_argument(name, known, path) for name in extra_names(schema, instance)]
     if keyword in ("anyOf", "oneOf") and error.context:
         return _choice(error, path, where)
     if keyword == "type":

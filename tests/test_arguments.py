@@ -1,0 +1,319 @@
+"""From what a model wrote to arguments that fit, or to a text that it can act on."""
+
+import json
+import socket
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch.arguments import ArgumentError, parse_arguments
+from toolsearch.patterns import found_in
+from toolsearch.tool import Tool
+
+WEATHER = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "minLength": 2},
+        "days": {"type": "integer", "minimum": 1, "maximum": 9},
+        "unit": {"enum": ["C", "F"]},
+        "where": {
+            "type": "object",
+            "properties": {"lat": {"type": "number"}, "lon": {"type": "number"}},
+            "required": ["lat", "lon"],
+            "additionalProperties": False,
+        },
+        "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+    },
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+def weather() -> Tool:
+    return Tool("weather", "Tell the weather.", WEATHER)
+
+
+def of(properties: dict, **rest: object) -> Tool:
+    return Tool("act", "Act.", {"type": "object", "properties": properties, **rest})
+
+
+def problem(tool: Tool, arguments: object) -> str:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    with pytest.raises(ArgumentError) as caught:
+        parse_arguments(tool, text)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "{}", "null", '"{}"'])
+def test_nothing_is_no_arguments(text):
+    assert parse_arguments(of({}), text) == {}
+
+
+def test_arguments_that_fit_come_as_they_are():
+    sent = {"city": "Zoë 🌦", "days": 3, "unit": "C", "where": {"lat": 1.5, "lon": 2}, "tags": ["a"]}
+    assert parse_arguments(weather(), json.dumps(sent)) == sent
+    assert parse_arguments(weather(), json.dumps(sent, ensure_ascii=False)) == sent
+
+
+def test_an_object_encoded_twice_is_decoded_twice():
+    assert parse_arguments(weather(), json.dumps(json.dumps({"city": "Gouda"}))) == {"city": "Gouda"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"city": "Gouda"', "cut off"),
+        ('{"city": "Gou', "not valid JSON"),
+        ("city=Gouda", "not valid JSON"),
+        ('{"city": "a"}{"city": "b"}', "not valid JSON"),
+        ('"Gouda"', 'one JSON object, not "Gouda"'),
+        ('["Gouda"]', 'one JSON object, not ["Gouda"]'),
+        ("7", "one JSON object, not 7"),
+        ('{"days": NaN}', "NaN is not JSON"),
+        ('{"days": -Infinity}', "-Infinity is not JSON"),
+        ('{"days": 1e999}', "too large"),
+        ('{"days": ' + "9" * 5000 + "}", "cannot be used"),
+        ("[" * 200_000, "nested too deeply"),
+        ('{"city":' * 100_000, "nested too deeply"),
+        ('{"city": "' + "x" * 10_000_000 + '"}', "characters long"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_text_that_is_no_object_is_explained(text, said):
+    answer = problem(weather(), text)
+    assert said in answer
+    assert "weather" in answer
+    assert answer.endswith("Required: city. All arguments: city, days, unit, where, tags.")
+    assert len(answer) < 500
+
+
+def test_every_problem_is_named_with_what_was_expected_and_sent():
+    answer = problem(weather(), {"days": "three", "unit": "K", "where": {"lat": "x"}, "tags": [1]})
+    assert answer.splitlines() == [
+        "Invalid arguments for weather:",
+        "- 'where.lon': required, but missing",
+        "- 'city': required, but missing",
+        "- 'days': expected integer, got \"three\"",
+        '- \'unit\': expected one of "C", "F", got "K"',
+        "- 'where.lat': expected number, got \"x\"",
+        "- and 1 more",
+        "Required: city. All arguments: city, days, unit, where, tags.",
+    ]
+
+
+def test_unknown_arguments_are_named_with_a_suggestion():
+    answer = problem(weather(), {"City": "Gouda", "city": "Gouda", "where": {"lat": 1, "lon": 2, "lng": 2}, "zzz": 1})
+    assert "'City': unknown argument; did you mean 'city'?" in answer
+    assert "'where.lng': unknown argument; did you mean 'where.lon'?" in answer
+    assert "'zzz': unknown argument\n" in answer
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "said"),
+    [
+        ({"type": "boolean"}, 1, "'x': expected true or false, got 1"),
+        ({"type": ["string", "null"]}, 1, "'x': expected string or null, got 1"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "a", "'x': expected integer or null, got \"a\""),
+        ({"minimum": 3}, 1, "'x': expected at least 3, got 1"),
+        ({"exclusiveMaximum": 3}, 3, "'x': expected less than 3, got 3"),
+        ({"multipleOf": 5}, 3, "'x': expected a multiple of 5, got 3"),
+        ({"maxLength": 2}, "abc", "'x': expected at most 2 characters, got \"abc\""),
+        ({"minItems": 1}, [], "'x': expected at least 1 items, got []"),
+        ({"const": "a"}, "b", '\'x\': expected "a", got "b"'),
+        ({"pattern": "^a+$"}, "b", '\'x\': expected text that matches the pattern "^a+$", got "b"'),
+        ({"not": {}}, "b", "'x': "),
+        (False, "b", "does not allow 'b'"),
+        ({"type": "array", "items": {"type": "integer"}}, [1, "b"], "'x[1]': expected integer, got \"b\""),
+        (
+            {"anyOf": [{"type": "string"}, {"type": "object", "required": ["a"]}]},
+            {},
+            "'x.a': required, but missing",
+        ),
+        (
+            {"oneOf": [{"type": "object", "properties": {"k": {"const": "a"}}}, {"type": "null"}]},
+            {"k": "b"},
+            '\'x.k\': expected "a", got "b"',
+        ),
+        ({"oneOf": [{"type": "integer"}, {"minimum": 1}]}, 5, "'x': "),
+    ],
+    ids=str,
+)
+def test_each_kind_of_problem_says_what_is_expected(schema, value, said):
+    assert said in problem(of({"x": schema}), {"x": value})
+
+
+def test_long_values_and_many_problems_are_cut():
+    many = {f"field_{i}": {"type": "integer"} for i in range(100)}
+    answer = problem(of(many), dict.fromkeys(many, "x" * 10_000))
+    assert answer.count("\n- ") == 6
+    assert "and 15 more" in answer  # it stops to count at 20
+    assert "and 70 more" in answer  # names
+    assert len(answer) < 1500
+
+
+def test_a_schema_is_read_as_the_draft_it_names():
+    draft4 = of(
+        {"x": {"type": "integer", "minimum": 3, "exclusiveMinimum": True}},
+        **{"$schema": "http://json-schema.org/draft-04/schema#"},
+    )
+    assert "'x'" in problem(draft4, {"x": 3})
+    assert parse_arguments(draft4, '{"x": 4}') == {"x": 4}
+
+
+def test_a_schema_without_draft_is_read_as_2020_12():
+    pair = of({"x": {"type": "array", "prefixItems": [{"type": "integer"}], "items": False}})
+    assert parse_arguments(pair, '{"x": [1]}') == {"x": [1]}
+    assert "'x" in problem(pair, {"x": [1, 2]})
+
+
+def test_local_references_are_followed_in_both_spellings():
+    for key in ("$defs", "definitions"):
+        tool = of({"x": {"$ref": f"#/{key}/T"}}, **{key: {"T": {"type": "integer"}}})
+        assert "'x': expected integer" in problem(tool, {"x": "a"})
+
+
+@pytest.mark.parametrize("reference", ["https://example.com/schema.json", "#/$defs/Gone", "other.json#/T", "urn:x:y"])
+def test_a_reference_to_elsewhere_is_not_followed_and_the_rest_is_checked(reference, monkeypatch):
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("network")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    tool = of({"x": {"$ref": reference}, "y": {"type": "integer"}})
+    assert parse_arguments(tool, '{"x": 1, "y": 2}') == {"x": 1, "y": 2}
+    answer = problem(tool, {"x": 1, "y": "a"})
+    assert "'y': expected integer" in answer
+    assert "'x'" not in answer
+
+
+def test_a_recursive_schema_is_checked_as_deep_as_the_value():
+    tree = {"type": "object", "properties": {"left": {"$ref": "#/$defs/T"}}, "additionalProperties": False}
+    tool = of({"root": {"$ref": "#/$defs/T"}}, **{"$defs": {"T": tree}})
+    assert parse_arguments(tool, '{"root": {"left": {"left": {}}}}')
+    assert "'root.left.right': unknown argument" in problem(tool, {"root": {"left": {"right": {}}}})
+
+
+def test_a_schema_that_refers_to_itself_without_end_judges_nothing():
+    tool = of({"x": {"$ref": "#/$defs/A"}}, **{"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}})
+    assert parse_arguments(tool, '{"x": 1}') == {"x": 1}
+
+
+def test_a_value_too_deep_to_check_is_answered():
+    nested: object = 1
+    for _ in range(300):
+        nested = {"left": nested}
+    tool = of({"root": {"$ref": "#/$defs/T"}}, **{"$defs": {"T": {"properties": {"left": {"$ref": "#/$defs/T"}}}}})
+    assert "nested too deeply" in problem(tool, {"root": nested})
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"x": {"type": "whatever"}},
+        {"x": {"minimum": "three"}},
+        {"x": {"required": True}},
+        {"x": {"enum": 3}},
+        {"x": "string"},
+        {"x": {"$ref": 3}},
+        {"x": {"$id": 3}},
+    ],
+    ids=str,
+)
+def test_a_schema_that_is_not_valid_leaves_the_judgement_to_the_tool(broken):
+    assert parse_arguments(of(broken), '{"x": 1}') == {"x": 1}
+
+
+def test_formats_are_not_asserted():
+    assert parse_arguments(of({"x": {"type": "string", "format": "email"}}), '{"x": "nobody"}') == {"x": "nobody"}
+
+
+EVIL = "^(a+)+$"
+VICTIM = "a" * 5000 + "!"
+
+
+@pytest.mark.parametrize(
+    "draft", ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"]
+)
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"x": {"pattern": EVIL}}},
+        {"patternProperties": {EVIL: {"type": "integer"}}},
+        {"patternProperties": {EVIL: {}}, "additionalProperties": False},
+        {"patternProperties": {EVIL: {}}, "unevaluatedProperties": False},
+        {"propertyNames": {"pattern": EVIL}},
+        {"properties": {"x": {"$schema": "http://json-schema.org/draft-07/schema#", "pattern": EVIL}}},
+        {"properties": {"y": {"$ref": "#"}, "x": {"pattern": EVIL}}},
+    ],
+    ids=str,
+)
+def test_no_pattern_takes_longer_than_its_text(schema, draft):
+    # With a backtracking engine each of these would not end.
+    tool = Tool("act", "Act.", {"$schema": draft, "type": "object", **schema})
+    for arguments in ({"x": VICTIM}, {VICTIM: 1}, {"y": {"x": VICTIM}}, {"y": {VICTIM: 1}}):
+        try:
+            assert parse_arguments(tool, json.dumps(arguments)) == arguments
+        except ArgumentError as error:
+            assert "Invalid arguments" in str(error)  # noqa: PT017
+
+
+def test_patterns_that_re2_cannot_judge_are_taken_to_be_met():
+    assert found_in("^(?=a)b", "c") is None
+    tool = of(
+        {"x": {"pattern": "^(?!a)"}}, patternProperties={"^(?=z)": {"type": "integer"}}, additionalProperties=False
+    )
+    assert parse_arguments(tool, '{"x": "a", "q": "r"}') == {"x": "a", "q": "r"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("^a$", "a\n", False),  # as in JavaScript, unlike Python
+        (r"^\u00e9+$", "éé", True),
+        (r"^\\u00e9$", "\\u00e9", True),
+        (r"\p{Lu}", "é", False),
+        (r"\p{Lu}", "É", True),
+        (r"^\d+$", "٣", False),
+        (r"^a\/b$", "a/b", True),
+        ("b", "abc", True),
+    ],
+)
+def test_patterns_mean_what_they_do_in_json_schema(pattern, text, found):
+    assert found_in(pattern, text) is found
+
+
+def test_lone_surrogates_are_replaced_and_pairs_joined():
+    tool = of({})
+    assert parse_arguments(tool, '{"a": "x\\ud83dy", "\\udc00": ["\\ud83d\\ude00"]}') == {
+        "a": "x\ufffdy",
+        "\ufffd": ["😀"],
+    }
+    assert parse_arguments(tool, '{"a": "\ud83d"}') == {"a": "\ufffd"}
+
+
+def test_a_tool_without_arguments_says_so():
+    assert problem(Tool("ping"), {"x": 1}).endswith("It takes no arguments.")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=10,
+    )
+)
+def test_any_json_is_taken_or_answered(value):
+    for tool in (weather(), of({})):
+        try:
+            assert parse_arguments(tool, json.dumps(value)) == (value or {})
+        except ArgumentError as error:
+            assert len(str(error)) < 2000  # noqa: PT017
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_taken_or_answered(text):
+    try:
+        assert isinstance(parse_arguments(weather(), text), dict)
+    except ArgumentError as error:
+        assert "weather" in str(error)  # noqa: PT017
