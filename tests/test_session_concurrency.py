@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from threading import Barrier, Event, Lock
+from threading import Barrier, Event, Lock, Semaphore
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from toolsearch.errors import IndexFailure
 from toolsearch.eviction import AlwaysEvict, CompositeEviction, LruEviction, TtlEviction
 from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.response import ToolHit, ToolSearchResponse
-from toolsearch.searcher_cache import SearcherCache
+from toolsearch.searcher_cache import SearcherCache, SearcherHandle
 from toolsearch.sessions import SessionLease, SessionToolIndex, ToolSearchRequest
 from toolsearch.testing import FakeClock
 from toolsearch.tool_set import ToolSet
@@ -162,32 +162,64 @@ def test_a_session_cleared_while_its_set_is_built_starts_from_nothing(pool: Thre
         assert len(sessions) == 0
 
 
-def test_a_failed_build_fails_all_who_wait_and_can_be_repeated(pool: ThreadPoolExecutor) -> None:
-    gate = Gate([IndexFailure("out of memory")] * 8)
-    sessions = SessionToolIndex(gate)
-    futures = together(pool, 8, lambda worker: sessions.lease(worker, tools("slow")))
+class Announced(Event):
+    """Tells of every thread that waits for it, before it does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrivals = Semaphore(0)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.arrivals.release()
+        return super().wait(timeout)
+
+
+def join_the_build(
+    pool: ThreadPoolExecutor, cache: SearcherCache, tool_set: ToolSet, count: int
+) -> list[Future[SearcherHandle]]:
+    """Let `count` threads ask for a set that is being built; returns when all of them wait for that build."""
+    done = cache._flights[tool_set.digest].done = Announced()
+    waiting = [pool.submit(cache.get, tool_set) for _ in range(count)]
+    for _ in range(count):
+        assert done.arrivals.acquire(timeout=PATIENCE)
+    return waiting
+
+
+def test_all_who_wait_get_what_was_built(pool: ThreadPoolExecutor) -> None:
+    gate = Gate()
+    cache = SearcherCache(gate)
+    builder = pool.submit(cache.get, tools("slow"))
     assert gate.entered.wait(PATIENCE)
+    waiting = join_the_build(pool, cache, tools("slow"), 6)
     gate.open.set()
-    for future in futures:
+    assert {id(future.result(PATIENCE)) for future in waiting} == {id(builder.result(PATIENCE))}
+    assert gate.builds == {("slow",): 1}
+
+
+def test_a_failed_build_fails_all_who_wait_and_can_be_repeated(pool: ThreadPoolExecutor) -> None:
+    gate = Gate([IndexFailure("out of memory")])
+    cache = SearcherCache(gate)
+    builder = pool.submit(cache.get, tools("slow"))
+    assert gate.entered.wait(PATIENCE)
+    waiting = join_the_build(pool, cache, tools("slow"), 6)
+    gate.open.set()
+    for future in [builder, *waiting]:
         with pytest.raises(IndexFailure, match="out of memory"):
             future.result(PATIENCE)
-    assert len(sessions) == 0
-    gate.failures.clear()
-    sessions.index("ann", tools("slow"))
-    assert search(sessions, "ann") == ("slow",)
+    assert gate.builds == {("slow",): 1}
+    assert cache.get(tools("slow")).searcher.search("").names == ("slow",)
 
 
-def test_when_the_builder_is_killed_another_builds(pool: ThreadPoolExecutor) -> None:
+def test_when_the_builder_is_killed_one_of_those_who_wait_builds(pool: ThreadPoolExecutor) -> None:
     gate = Gate([Killed()])
     cache = SearcherCache(gate)
     killed = pool.submit(cache.get, tools("slow"))
     assert gate.entered.wait(PATIENCE)
-    waiting = together(pool, 6, lambda worker: cache.get(tools("slow")))
+    waiting = join_the_build(pool, cache, tools("slow"), 6)
     gate.open.set()
     with pytest.raises(Killed):
         killed.result(PATIENCE)
-    handles = [future.result(PATIENCE) for future in waiting]
-    assert len(set(map(id, handles))) == 1
+    assert len({id(future.result(PATIENCE)) for future in waiting}) == 1
     assert gate.builds == {("slow",): 2}
     assert gate.most_at_once == 1
 

@@ -497,6 +497,15 @@ def test_clearing_during_a_turn_lets_the_turn_finish_and_the_next_start_anew(ind
     assert names_for(sessions, "ann") == ("b",)
 
 
+def test_a_turn_on_a_cleared_session_holds_no_searcher_but_its_own(index: NameIndex) -> None:
+    sessions = SessionToolIndex(index)
+    with sessions.lease("ann", tools("a")) as turn:
+        sessions.index("ann", tools("b"))
+        sessions.clear("ann")
+        assert index.alive == 1
+        assert turn.search("").names == ("a",)
+
+
 def test_a_turn_keeps_the_set_it_started_with(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     with sessions.lease("ann", tools("a")) as turn:
@@ -607,6 +616,11 @@ class Broken(LruEviction):
             raise OSError("the strategy's store is gone")
         return super().touch(session_id)
 
+    def forget(self, session_id: Hashable) -> None:
+        super().forget(session_id)
+        if self.failing:
+            raise OSError("the strategy's store is gone")
+
 
 def test_a_failing_strategy_fails_the_call_and_leaves_no_lease_behind(index: NameIndex) -> None:
     eviction = Broken(1)
@@ -622,3 +636,19 @@ def test_a_failing_strategy_fails_the_call_and_leaves_no_lease_behind(index: Nam
     assert names_for(sessions, "ann") == ("a",)
     sessions.index("bob", tools("b"))
     assert sessions.session_ids() == ("bob",)
+
+
+def test_a_strategy_that_fails_late_leaves_no_lease_behind_either(index: NameIndex) -> None:
+    class FailsToForget(Broken):
+        def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
+            return LruEviction.touch(self, session_id)
+
+    eviction = FailsToForget(1)
+    sessions = SessionToolIndex(index, eviction)
+    sessions.index("ann", tools("a"))
+    eviction.failing = True
+    with pytest.raises(OSError, match="store is gone"):
+        sessions.lease("bob", tools("b"))
+    eviction.failing = False
+    sessions.index("eve", tools("c"))
+    assert sessions.session_ids() == ("eve",)
