@@ -176,11 +176,11 @@ class ChatClient:
         return Turn(self.model, *prepared, clock=self._clock, streaming=streaming)
 
     def _conversation(self, prompt: str | UserMessage | None, messages: Sequence[Message]) -> tuple[Message, ...]:
-        if not all(isinstance(message, _MESSAGES) for message in messages):
+        conversation = list(messages)
+        if not all(isinstance(message, _MESSAGES) for message in conversation):
             raise ConfigurationError(
                 "messages= takes SystemMessage, UserMessage, AssistantMessage and ToolMessage objects"
             )
-        conversation = list(messages)
         if prompt is not None:
             if not isinstance(prompt, str | UserMessage):
                 raise ConfigurationError(f"a prompt is a str or a UserMessage, not {type(prompt).__name__}")

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .effects import RunTools, ToolBatchResult
@@ -115,7 +116,7 @@ def _lanes(batch: RunTools) -> list[list[int]]:
     return lanes
 
 
-_Outcome = ToolMessage | BaseException
+_Outcome = ToolMessage | Exception
 
 
 def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
@@ -123,7 +124,7 @@ def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
     messages: list[ToolMessage] = []
     for position in range(len(batch.calls)):
         outcome = batch.answers.get(position) or outcomes[position]
-        if isinstance(outcome, BaseException):
+        if isinstance(outcome, Exception):
             raise outcome
         messages.append(outcome)
     direct = (
@@ -186,28 +187,51 @@ def _daemon(context: contextvars.Context, work: Callable[[], None]) -> threading
 
 
 def run_batch(batch: RunTools) -> ToolBatchResult:
-    """Execute a batch with threads; the first lane, and so a single call, stays on the caller's thread."""
+    """Execute a batch with threads; the first lane, and so a single call, stays on the caller's thread.
+
+    Raises:
+        AsyncCallableError: if a tool of the batch is async; then none is run.
+    """
+    for position, call in enumerate(batch.calls):
+        if position not in batch.answers and call.name in batch.tools and batch.tools[call.name].is_async:
+            raise AsyncCallableError(
+                f"the tool {call.name!r} is async; call() and stream() cannot await it: use acall() or astream()"
+            )
     lanes = deque(_lanes(batch))
     outcomes: dict[int, _Outcome] = {}
+    stop: list[BaseException] = []
 
-    def work() -> None:
-        while lanes:
-            try:
-                lane = lanes.popleft()
-            except IndexError:
-                return
+    def work(lane: list[int] | None) -> None:
+        while lane is not None:
             for position in lane:
+                if stop:
+                    return
                 try:
                     outcomes[position] = _run_call(batch.calls[position], batch)
-                except BaseException as error:
+                except Exception as error:
                     outcomes[position] = error
+                except BaseException as error:  # Ctrl-C, sys.exit: nothing more is begun
+                    stop.append(error)
+            lane = _next(lanes)
 
-    more = min(len(lanes), _MAX_THREADS) - 1
-    helpers = [_daemon(contextvars.copy_context(), work) for _ in range(more)]
-    work()
-    for thread in helpers:
-        thread.join()
+    first, more = _next(lanes), min(len(lanes), _MAX_THREADS - 1)
+    helpers = [_daemon(contextvars.copy_context(), partial(work, _next(lanes))) for _ in range(more)]
+    try:
+        work(first)
+        for thread in helpers:
+            thread.join()
+    except BaseException as error:  # Ctrl-C while waiting
+        stop.append(error)
+    if stop:
+        raise stop[0]
     return _collect(batch, outcomes)
+
+
+def _next(lanes: deque[list[int]]) -> list[int] | None:
+    try:
+        return lanes.popleft()
+    except IndexError:  # another thread took the last one
+        return None
 
 
 async def _arun_call(call: ToolCall, batch: RunTools) -> ToolMessage:
@@ -230,13 +254,17 @@ async def _arun_call(call: ToolCall, batch: RunTools) -> ToolMessage:
 
 async def _ainvoke(invocation: _Invocation) -> tuple[str, tuple[Media, ...]]:
     import anyio
-    from anyio.to_thread import run_sync
+    from anyio.to_thread import current_default_thread_limiter, run_sync
 
-    with anyio.move_on_after(invocation.tool.timeout):
-        if invocation.tool.awaits:
+    if invocation.tool.awaits:
+        with anyio.move_on_after(invocation.tool.timeout):
             return await invocation.arun()
-        # Conversion runs in the worker thread too: a large result must not hold the event loop.
-        return await run_sync(invocation.run, abandon_on_cancel=True)
+        raise _Timeout
+    # The limit on threads is waited for out here, so that a tool's timeout begins when the tool does. Conversion runs
+    # in the worker thread too: a large result must not hold the event loop.
+    async with current_default_thread_limiter():
+        with anyio.move_on_after(invocation.tool.timeout):
+            return await run_sync(invocation.run, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
     raise _Timeout
 
 
@@ -246,21 +274,26 @@ async def arun_batch(batch: RunTools) -> ToolBatchResult:
 
     lanes = _lanes(batch)
     outcomes: dict[int, _Outcome] = {}
+    stop: list[BaseException] = []
 
-    async def work(lane: list[int]) -> None:
+    async def work(lane: list[int], scope: anyio.CancelScope) -> None:
         for position in lane:
             try:
                 outcomes[position] = await _arun_call(batch.calls[position], batch)
-            except anyio.get_cancelled_exc_class() as error:
+            except Exception as error:
                 outcomes[position] = error
-                raise
-            except BaseException as error:
-                outcomes[position] = error
+            except BaseException as error:  # sys.exit, or a tool that says it was cancelled: the turn ends
+                stop.append(error)
+                if isinstance(error, anyio.get_cancelled_exc_class()):
+                    raise
+                scope.cancel()
+                return
 
-    if len(lanes) == 1:
-        await work(lanes[0])
-    elif lanes:
-        async with anyio.create_task_group() as group:
-            for lane in lanes:
-                group.start_soon(work, lane)
+    async with anyio.create_task_group() as group:
+        for lane in lanes[1:]:
+            group.start_soon(work, lane, group.cancel_scope)
+        if lanes:
+            await work(lanes[0], group.cancel_scope)
+    if stop:
+        raise stop[0]
     return _collect(batch, outcomes)

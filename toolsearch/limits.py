@@ -13,6 +13,8 @@ from .messages import Message, ToolCall, ToolMessage, UserMessage, json_object
 
 __all__ = ["CallCounter", "Refusal", "ToolCallLimits"]
 
+_PATIENCE = 10
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallLimits:
@@ -30,6 +32,9 @@ class ToolCallLimits:
         identical: a call with the same name and arguments this many times in a row is answered instead of run;
             None runs it.
 
+    Calls that are answered instead of run count as well. A model that goes on for 10 rounds in which nothing may run
+    is not asked again, whatever `on_breach` says.
+
     Example:
         >>> ToolCallLimits(per_tool=5, overrides={"search_web": 20}).of("search_web")
         20
@@ -43,7 +48,7 @@ class ToolCallLimits:
     identical: int | None = 3
 
     def __post_init__(self) -> None:
-        for name, limit in {"per_tool": self.per_tool, "total": self.total, **self.overrides}.items():
+        for name, limit in (("per_tool", self.per_tool), ("total", self.total), *self.overrides.items()):
             if limit is not None and limit < 0:
                 raise ConfigurationError(f"the limit {name}={limit} is negative; None means unlimited")
         if self.identical is not None and self.identical < 2:
@@ -60,10 +65,10 @@ class ToolCallLimits:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a call is not run: `text` is for the model, `breach` says that a limit was reached."""
+    """Why a call is not run: `text` is for the model, `ends` says that the turn ends here."""
 
     text: str
-    breach: bool
+    ends: bool
 
 
 class CallCounter:
@@ -74,37 +79,56 @@ class CallCounter:
         self._counts: Counter[str] = Counter()
         self._last: tuple[str, str] | None = None
         self._repeats = 0
+        self._fruitless = 0
+        self._admitted = True
         for message in reversed(history):
             if isinstance(message, UserMessage):
                 break
             if isinstance(message, ToolMessage):
                 self._counts[message.name] += 1
 
+    def next_round(self) -> None:
+        """Note that the model was asked and has answered with calls."""
+        self._fruitless = 0 if self._admitted else self._fruitless + 1
+        self._admitted = False
+
     def admit(self, call: ToolCall) -> Refusal | None:
         """Count a call; return why it may not run, or None."""
-        return self._circling(call) or self._limit(call)
+        circling, limit = self._circling(call), self._limit(call)
+        self._counts[call.name] += 1
+        if limit is None and circling is None:
+            self._admitted = True
+            return None
+        ends = self._fruitless >= _PATIENCE or (limit is not None and self._limits.on_breach == "end")
+        return Refusal(limit or circling or "", ends)
 
-    def _circling(self, call: ToolCall) -> Refusal | None:
-        arguments = json_object(call.arguments)
-        canonical = call.arguments if arguments is None else json.dumps(arguments, sort_keys=True)
+    def _circling(self, call: ToolCall) -> str | None:
+        canonical = _canonical(call.arguments)
         self._repeats = self._repeats + 1 if self._last == (call.name, canonical) else 1
         self._last = (call.name, canonical)
         limit = self._limits.identical
         if limit is None or self._repeats < limit:
             return None
-        return Refusal(
+        return (
             f"Not run: {call.name} was called {self._repeats} times in a row with the same arguments. Use the result "
-            "you have, change the arguments, or answer the user.",
-            breach=False,
+            "you have, change the arguments, or answer the user."
         )
 
-    def _limit(self, call: ToolCall) -> Refusal | None:
+    def _limit(self, call: ToolCall) -> str | None:
         limit, total = self._limits.of(call.name), self._limits.total
         if limit is not None and self._counts[call.name] >= limit:
             reached = f"{limit} calls of {call.name}"
         elif total is not None and self._counts.total() >= total:
             reached = f"{total} tool calls"
         else:
-            self._counts[call.name] += 1
             return None
-        return Refusal(f"Not run: the limit of {reached} per turn is reached.", breach=True)
+        return f"Not run: the limit of {reached} per turn is reached."
+
+
+def _canonical(arguments: str) -> str:
+    """The same text for the same arguments, however they were written."""
+    found = json_object(arguments)
+    try:
+        return arguments if found is None else json.dumps(found, sort_keys=True)
+    except RecursionError:
+        return arguments

@@ -31,7 +31,9 @@ class _Stream:
 
     def _start(self) -> None:
         if self._started:
-            raise StreamStateError("a stream can be read once, and not after it was closed; ask the client for a new one")
+            raise StreamStateError(
+                "a stream can be read once, and not after it was closed; ask the client for a new one"
+            )
         self._started = True
 
 

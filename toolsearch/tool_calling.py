@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from inspect import isgenerator
+from inspect import iscoroutine, isgenerator
 from typing import Any, TypeAlias, TypeVar
 
 from .chat import ChatRequest, ChatResponse
@@ -88,7 +88,11 @@ class ToolCallingAdvisor:
             raise ConfigurationError("more_rounds must be a callable: response -> bool")
         self.order = order
         self.limits = limits or ToolCallLimits()
-        self.raise_on_error = (raise_on_error,) if isinstance(raise_on_error, type) else raise_on_error
+        if isinstance(raise_on_error, type):
+            raise_on_error = (raise_on_error,)
+        if not isinstance(raise_on_error, bool) and not all(_is_error_type(kind) for kind in raise_on_error):
+            raise ConfigurationError(f"raise_on_error is a bool, or exception types, not {raise_on_error!r}")
+        self.raise_on_error = raise_on_error if isinstance(raise_on_error, bool) else tuple(raise_on_error)
         self.more_rounds = more_rounds
 
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Hook[ChatRequest]:
@@ -145,12 +149,13 @@ class ToolCallingAdvisor:
         """Run what may run, answer the rest; return the whole batch and the breach that ends the turn, if any."""
         answers: dict[int, ToolMessage] = {}
         breach = ""
+        counter.next_round()
         for position, call in enumerate(calls):
             refusal = counter.admit(call)
             if breach or refusal:
                 text = refusal.text if refusal else "Not run: the turn ended."
                 answers[position] = ToolMessage(call.id, call.name, text, is_error=True)
-                if refusal and refusal.breach and self.limits.on_breach == "end":
+                if refusal and refusal.ends:
                     breach = breach or refusal.text
             elif state.intercept and (answer := state.intercept(call)):
                 answers[position] = answer
@@ -174,8 +179,15 @@ def _ended(response: ChatResponse, batch: ToolBatchResult, breach: str) -> ChatR
     )
 
 
+def _is_error_type(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Exception)
+
+
 def _hook(value: Any, kind: type[T], name: str) -> Generator[Effect, Any, T]:
     result = (yield from value) if isgenerator(value) else value
+    if iscoroutine(result):
+        result.close()
+        raise ConfigurationError(f"the hook {name} is async; yield Perform(async_function) from it instead")
     if not isinstance(result, kind):
         raise ConfigurationError(f"the hook {name} must return a {kind.__name__}, not {type(result).__name__}")
     return result
