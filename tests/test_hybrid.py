@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import sys
+import weakref
 
 import pytest
 
@@ -32,7 +34,7 @@ class Broken:
 
     def build(self, tools):
         if self.error is not None:
-            raise self.error
+            raise type(self.error)(*self.error.args)  # a new one: a traceback holds what it passed
         return Bm25ToolIndex().build(tools)
 
 
@@ -168,9 +170,64 @@ def test_a_part_that_cannot_be_built_is_left_out_and_named(caplog):
     assert mended.search("weather").reason == ""
 
 
+def test_only_what_is_missing_is_built_again():
+    class Counted(Ranks):
+        builds = 0
+
+        def build(self, tools):
+            Counted.builds += 1
+            return self
+
+    broken = Broken()
+    index = HybridToolIndex([Counted("send_mail"), broken])
+    first = index.build(TOOLS)
+    broken.error = None
+    mended = index.build(TOOLS[::-1])
+    assert (first.degraded, mended.degraded) == (("Broken",), ())
+    assert Counted.builds == 1
+    assert sorted(mended.search("weather").names) == ["get_weather", "send_mail"]
+
+
+def test_a_failure_that_took_long_is_not_repeated_at_once():
+    now = [100.0]
+
+    class Slow(Broken):
+        tries = 0
+
+        def build(self, tools):
+            Slow.tries += 1
+            now[0] += 3
+            return super().build(tools)
+
+    slow = Slow()
+    index = HybridToolIndex([Bm25ToolIndex(), slow], clock=lambda: now[0])
+    searcher = index.build(TOOLS)
+    slow.error = None
+    now[0] += 29
+    assert index.build(TOOLS) is searcher
+    assert index.build(TOOLS[:2]).degraded == ()  # another set is not concerned
+    assert Slow.tries == 2
+    now[0] += 1
+    assert index.build(TOOLS).degraded == ()
+
+
+def test_a_degraded_searcher_nobody_holds_is_forgotten():
+    broken = Broken()
+    index = HybridToolIndex([Bm25ToolIndex(), broken])
+    held = weakref.ref(index.build(TOOLS))
+    gc.collect()
+    assert held() is None
+    broken.error = None
+    assert index.build(TOOLS).degraded == ()
+
+
 def test_a_degraded_hybrid_inside_another_is_named():
-    inner = HybridToolIndex([Bm25ToolIndex(), Broken()])
-    assert HybridToolIndex([inner, Bm25ToolIndex()]).build(TOOLS).degraded == ("Broken",)
+    broken = Broken()
+    index = HybridToolIndex([HybridToolIndex([Bm25ToolIndex(), broken]), Bm25ToolIndex()])
+    searcher = index.build(TOOLS)
+    assert searcher.degraded == ("Broken",)
+    broken.error = None
+    assert index.build(TOOLS).degraded == ()
 
 
 def test_a_part_that_fails_at_a_search_is_asked_again_at_the_next(word_embedder, caplog):
@@ -218,7 +275,14 @@ def test_only_when_all_parts_fail_the_hybrid_fails(word_embedder):
         searcher.search("weather")
 
 
-@pytest.mark.parametrize("error", [ConfigurationError("wrong"), MissingExtraError("vector", "It")])
+class Unprovided(MissingExtraError):
+    """Made of its message alone, so that `Broken` can make another."""
+
+    def __init__(self, *_: object) -> None:
+        super().__init__("vector", "It")
+
+
+@pytest.mark.parametrize("error", [ConfigurationError("wrong"), Unprovided()])
 def test_what_will_not_pass_by_itself_is_raised(error):
     broken = Broken()
     broken.error = error
