@@ -18,7 +18,7 @@ _LARGEST_PROGRAM: Final = 2_500
 _MEMORY: Final = 1 << 20
 """Bytes for the automaton of one pattern; re2 keeps the patterns used last, up to 128."""
 
-_GLOB = re.compile(r"[\w\-./:?*]*\*[\w\-./:?*]*")
+_GLOB = re.compile(r"[\w\-./:?*]+")
 # In running text only what nobody writes by chance makes a pattern.
 _SURE_SIGN = re.compile(r"\.[*+]|\\[bBdDsSwW]|\][*+?{]|\(\?|\(\w+\||[\w)]\|[\w(]|^\^\w|\{\d+,?\d*\}")
 _SIGN = re.compile(r"[*+?\[\](){}|^$\\]")
@@ -52,11 +52,13 @@ def kind_of(query: str) -> Kind:
     punctuation around a word (``weather?``, ``(today)``, ``C++``). All else is words.
     """
     text = query.strip()
-    if _GLOB.fullmatch(text) and ".*" not in text:
+    if len(text) > LONGEST_PATTERN and len(text.split(maxsplit=1)) > 1:
+        return "words"  # a pasted text, whatever it holds
+    if "*" in text and ".*" not in text and _GLOB.fullmatch(text):
         return "glob"
     if _SURE_SIGN.search(text):
         return "pattern"
-    if len(text.split()) == 1 and _SIGN.search(text) and not _PUNCTUATION.fullmatch(text):
+    if len(text.split(maxsplit=1)) == 1 and _SIGN.search(text) and not _PUNCTUATION.fullmatch(text[:LONGEST_PATTERN]):
         return "maybe_pattern"
     return "words"
 

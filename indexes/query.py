@@ -28,6 +28,8 @@ _CUTS = re.compile(
     r"|[，、](?=[然再并同最还])",
     re.IGNORECASE,
 )
+_LAST_WORD = re.compile(r"\w{1,40}$")
+_FIRST_WORD = re.compile(r"^\w{1,40}")
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -70,16 +72,17 @@ class ParsedQuery:
 
 
 def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
-    """Analyse `text`. What is very long is read at its beginning and end, and by its rarest terms."""
+    """Analyse `text`. What is very long is read at its beginning and end, and by the rarest terms the tools have."""
     if len(text) > _HEAD + _TAIL:
-        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+        text = f"{_LAST_WORD.sub('', text[:_HEAD])}\n{_FIRST_WORD.sub('', text[-_TAIL:])}"
     shown: dict[str, str] = {}
     parts = [_clause_terms(part, shown, vocabulary) for part in clauses(text)]
     every = dict.fromkeys(term for part in parts for term in part)
     kept = [term for term in every if term not in _function_stems()] or list(every)
     masses = {t: vocabulary.idf.get(t, vocabulary.unknown_idf) * _weight(t) for t in kept}
     if len(masses) > _MOST_TERMS:
-        masses = dict(sorted(masses.items(), key=lambda item: -item[1])[:_MOST_TERMS])
+        rarest_known = sorted(masses, key=lambda term: (term not in vocabulary.idf, -masses[term]))
+        masses = {term: masses[term] for term in rarest_known[:_MOST_TERMS]}
     asked: dict[str, tuple[str, ...]] = {}
     weights: dict[str, float] = {}
     for term in masses:
@@ -87,7 +90,8 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
             asked[term] = (term,)
             weights[term] = max(weights.get(term, 0.0), _weight(term))
             continue
-        asked[term] = tuple(vocabulary.close_to(term))
+        # A misspelt word may have lost more to the stemmer than its mistake.
+        asked[term] = tuple(vocabulary.close_to(term) or vocabulary.close_to(shown[term]))
         for guess in asked[term]:
             weights[guess] = max(weights.get(guess, 0.0), _GUESS_WEIGHT * _weight(term))
             shown.setdefault(guess, shown[term])
@@ -104,6 +108,7 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
 
 def clauses(text: str) -> list[str]:
     """Split a request at the ends of sentences and at connectors; parts under three words stay with a neighbour."""
+    text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
     parts: list[str] = []
     for part in _CUTS.split(text):
         if parts and (_size(part) < _SHORTEST_CLAUSE or _size(parts[-1]) < _SHORTEST_CLAUSE):

@@ -7,6 +7,7 @@ from .eviction_suite import EvictionSuite
 from .scripted import ScriptedAnswer, ScriptedChatModel, ScriptedStream, ScriptExhaustedError, estimate_usage
 
 if TYPE_CHECKING:
+    from .index_suite import ToolIndexSuite
     from .model_suite import ChatModelSuite
     from .openai_server import OpenAIWireServer, WireReply, WireRequest
 
@@ -19,6 +20,7 @@ __all__ = [
     "ScriptedAnswer",
     "ScriptedChatModel",
     "ScriptedStream",
+    "ToolIndexSuite",
     "WireReply",
     "WireRequest",
     "estimate_usage",
@@ -28,6 +30,7 @@ __all__ = [
 _LAZY = {
     "ChatModelSuite": "model_suite",
     "OpenAIWireServer": "openai_server",
+    "ToolIndexSuite": "index_suite",
     "WireReply": "openai_server",
     "WireRequest": "openai_server",
 }
