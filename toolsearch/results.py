@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ def _converted(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
         return result, ()
     if isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], str):
         text, given = result
-        media = (given,) if isinstance(given, Media) else tuple(given)
+        media = (given,) if isinstance(given, Media) else tuple(given) if isinstance(given, Iterable) else (None,)
         if all(isinstance(item, Media) for item in media):
             return text, media
     raise ConfigurationError(
@@ -125,16 +126,17 @@ def _in_place_of(medium: Media) -> str:
 
 
 def _json(value: Any) -> str:
-    from pydantic_core import PydanticSerializationError, to_json
+    from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
     ordered = _ordered(value)
     try:
         return to_json(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings").decode()
-    except (PydanticSerializationError, ValueError, RecursionError):  # lone surrogates, circles
-        pass
+    except (PydanticSerializationError, ValueError, RecursionError):
+        pass  # lone surrogates, which the next way takes, or a circle
     try:
-        return json.dumps(ordered, default=_fallback, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
+        plain = to_jsonable_python(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings")
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError):
         return _fallback_text(value)
 
 

@@ -1,0 +1,204 @@
+"""From what a tool returned to what the model reads."""
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from toolsearch.errors import ConfigurationError
+from toolsearch.messages import Media
+from toolsearch.results import convert_result
+from toolsearch.tool import Tool
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
+
+
+def convert(value, **options):
+    return convert_result(value, Tool("act", fn=lambda: None, **options))
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Word(enum.StrEnum):
+    YES = "yes"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: float
+
+
+class User(BaseModel):
+    name: str
+    born: datetime.date
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "Done"),
+        ("as it is\n", "as it is\n"),
+        ("", ""),
+        (Word.YES, "yes"),
+        (Colour.RED, "red"),
+        (True, "true"),
+        (3, "3"),
+        (1.5, "1.5"),
+        ({"é": [1, None]}, '{"é":[1,null]}'),
+        ([], "[]"),
+        (("a", 1), '["a",1]'),
+        (Point(1, 2.0), '{"x":1,"y":2.0}'),
+        ([User(name="Zoë", born=datetime.date(2000, 1, 2))], '[{"name":"Zoë","born":"2000-01-02"}]'),
+        ({Colour.RED: decimal.Decimal("1.10")}, '{"red":"1.10"}'),
+        (float("nan"), '"NaN"'),
+        (b"plain text", "plain text"),
+        ({"data": b"\xff"}, '{"data":"_w=="}'),
+        (Path("a/b"), '"a/b"'),
+        ({3: 1}, '{"3":1}'),
+    ],
+    ids=str,
+)
+def test_text_stays_and_the_rest_is_json(value, text):
+    assert convert(value) == (text, ())
+
+
+def test_objects_that_json_does_not_know_are_their_text():
+    class Thing:
+        def __str__(self) -> str:
+            return "a thing"
+
+    assert convert({"thing": Thing()}) == ('{"thing":"a thing"}', ())
+    assert convert(ValueError("no")) == ('"no"', ())
+
+
+def test_an_object_that_cannot_be_written_at_all_does_not_fail_the_call():
+    class Broken:
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    assert convert(Broken()) == ('"<Broken>"', ())
+
+
+def test_arrays_are_lists():
+    class Array:
+        def tolist(self) -> list[int]:
+            return [1, 2]
+
+    assert convert({"values": Array()}) == ('{"values":[1,2]}', ())
+
+
+def test_a_circle_does_not_fail_the_call():
+    circle: list = []
+    circle.append(circle)
+    assert convert(circle) == ("[[...]]", ())
+
+
+def test_sets_are_written_in_one_order_whatever_the_hash_seed():
+    code = (
+        "from toolsearch.results import convert_result; from toolsearch.tool import Tool; "
+        "print(convert_result({'tags': {'a', 'b', 'c', 'd', 'e'}}, Tool('t'))[0])"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert seen == {'{"tags":["a","b","c","d","e"]}\n'}
+
+
+def test_a_set_of_mixed_types_is_written():
+    assert json.loads(convert({1, "a", None, (2, 3)})[0]) == [None, 1, [2, 3], "a"]
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (PNG, "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"GIF89a\xff", "image/gif"),
+        (b"RIFF\0\0\0\0WEBPVP8", "image/webp"),
+        (b"%PDF-1.7", "application/pdf"),
+        (b"\xff\xfe\xfd", "application/octet-stream"),
+    ],
+)
+def test_bytes_become_media_of_their_kind(data, kind):
+    for value in (data, bytearray(data), memoryview(data)):
+        assert convert(value) == (f"[{kind}, {len(data)} bytes]", (Media(kind, data),))
+
+
+def test_media_stay_and_are_named_in_the_text():
+    link = Media("image/png", url="https://example.com/a.png")
+    assert convert(link) == ("[image/png, https://example.com/a.png]", (link,))
+
+
+def test_a_list_may_mix_text_media_and_data():
+    text, media = convert(["Here it is:", PNG, {"size": 2}])
+    assert text == 'Here it is:\n[image/png, 16 bytes]\n{"size":2}'
+    assert media == (Media("image/png", PNG),)
+
+
+def test_an_image_object_is_saved_as_png():
+    class Image:
+        mode, size = "CMYK", (1, 1)
+
+        def convert(self, mode: str) -> "Image":
+            self.mode = mode
+            return self
+
+        def tobytes(self) -> bytes:
+            return b""
+
+        def save(self, file, format: str) -> None:
+            file.write(f"{self.mode} as {format}".encode())
+
+    assert convert(Image()) == ("[image/png, 10 bytes]", (Media("image/png", b"RGB as PNG"),))
+
+
+def test_a_tools_own_converter_comes_first():
+    picture = Media("image/png", PNG)
+    assert convert(None, result_converter=lambda value: f"got {value}") == ("got None", ())
+    assert convert(1, result_converter=lambda _: ("see", picture)) == ("see", (picture,))
+    assert convert(1, result_converter=lambda _: ("see", [picture, picture])) == ("see", (picture, picture))
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ("text", 3), ("text", ["no media"]), ("a", "b"), ["text"]])
+def test_a_converter_that_returns_something_else_is_named(wrong):
+    with pytest.raises(ConfigurationError, match="result_converter of the tool 'act'"):
+        convert(1, result_converter=lambda _: wrong)
+
+
+@pytest.mark.parametrize("value", ["x\ud800y", {"a": "x\ud800y"}, ["\udfff"], {"\ud800": 1}, Point("\ud800", 1)])
+def test_lone_surrogates_are_replaced(value):
+    text, _ = convert(value)
+    assert "\ufffd" in text
+    text.encode()
+
+
+def test_halves_of_a_pair_are_joined():
+    assert convert("\ud83d\ude00") == ("😀", ())
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters()), inner) | st.tuples(inner, inner),
+        max_leaves=10,
+    )
+)
+def test_every_value_becomes_text_that_can_be_sent(value):
+    text, media = convert(value)
+    text.encode()
+    assert all(isinstance(item, Media) for item in media)
