@@ -102,6 +102,9 @@ class Ask:
     mode: str
     backend: str | None = None
 
+    def __str__(self) -> str:
+        return f"{self.mode}-{self.backend}" if self.backend else self.mode
+
     @property
     def is_async(self) -> bool:
         """Whether the turn runs on an event loop."""
@@ -142,8 +145,29 @@ WAYS = (
 )
 
 
-@pytest.fixture(params=WAYS, ids=lambda way: "-".join(filter(None, (way.mode, way.backend))))
+@pytest.fixture(params=WAYS, ids=str)
 def ask(request: pytest.FixtureRequest) -> Ask:
     """Every way to ask a client, one after the other: a test that takes `ask` holds in all of them."""
+    way: Ask = request.param
+    return way
+
+
+@pytest.fixture(params=[way for way in WAYS if way.streams], ids=str)
+def ask_streaming(request: pytest.FixtureRequest) -> Ask:
+    """`ask`, but only the ways that stream."""
+    way: Ask = request.param
+    return way
+
+
+@pytest.fixture(params=[way for way in WAYS if way.is_async], ids=str)
+def ask_async(request: pytest.FixtureRequest) -> Ask:
+    """`ask`, but only the async ways."""
+    way: Ask = request.param
+    return way
+
+
+@pytest.fixture(params=[way for way in WAYS if not way.is_async], ids=str)
+def ask_sync(request: pytest.FixtureRequest) -> Ask:
+    """`ask`, but only the sync ways."""
     way: Ask = request.param
     return way

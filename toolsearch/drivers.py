@@ -31,6 +31,7 @@ from .errors import AsyncCallableError, ConfigurationError, ProviderProtocolErro
 from .execution import arun_batch, run_batch
 from .model import ChatModel
 from .tool import Tool
+from .worker import in_worker_thread
 
 __all__ = ["Turn", "adrive", "drive"]
 
@@ -292,11 +293,9 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
 
 
 async def _aperform(fn: Callable[[], Any]) -> Any:
-    from anyio.to_thread import run_sync
-
     if _is_async(fn):
         return await cast("Callable[[], Coroutine[Any, Any, Any]]", fn)()
-    result = await run_sync(fn, abandon_on_cancel=True)
+    result = await in_worker_thread(fn)
     return await result if inspect.isawaitable(result) else result
 
 

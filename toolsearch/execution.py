@@ -7,26 +7,26 @@ invoke a tool share it. Calls that may not overlap share a *lane*; lanes run at 
 from __future__ import annotations
 
 import contextvars
+import inspect
 import threading
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from .effects import RunTools, ToolBatchResult
 from .errors import AsyncCallableError, ToolSearchError
 from .messages import Media, ToolCall, ToolMessage
 from .names import closest_names
 from .tool import Tool, ToolContext
+from .worker import TookTooLongError, in_worker_thread
 
 __all__ = ["arun_batch", "run_batch"]
 
 _MAX_THREADS = 16
 
-
-class _Timeout(Exception):
-    """A tool did not answer within its own timeout."""
+_Result: TypeAlias = tuple[str, tuple[Media, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +37,27 @@ class _Invocation:
     arguments: dict[str, Any]
     context: ToolContext
 
-    def run(self) -> tuple[str, tuple[Media, ...]]:
+    def run(self) -> _Result:
+        """Run the tool on this thread."""
+        return self._converted(self.tool.call(self.arguments, self.context))
+
+    def begin(self) -> _Result | Awaitable[Any]:
+        """Run the tool on this thread; what it gives may be something to await, such as the coroutine of a lambda."""
+        value = self.tool.begin(self.arguments, self.context)
+        return value if inspect.isawaitable(value) else self._converted(value)
+
+    async def arun(self, result: Awaitable[Any] | None = None) -> _Result:
+        """Await the tool, or what it gave."""
+        value = self.tool.acall(self.arguments, self.context) if result is None else result
+        return self._converted(await value)
+
+    def _converted(self, value: Any) -> _Result:
         from .results import convert_result
 
-        return convert_result(self.tool.call(self.arguments, self.context), self.tool)
-
-    async def arun(self) -> tuple[str, tuple[Media, ...]]:
-        from .results import convert_result
-
-        return convert_result(await self.tool.acall(self.arguments, self.context), self.tool)
+        return convert_result(value, self.tool)
 
 
-_Flow = Generator[_Invocation, tuple[str, tuple[Media, ...]], ToolMessage]
+_Flow = Generator[_Invocation, _Result, ToolMessage]
 
 
 def _answer(call: ToolCall, batch: RunTools) -> _Flow:
@@ -69,7 +78,7 @@ def _answer(call: ToolCall, batch: RunTools) -> _Flow:
         raise  # the programmer chose the wrong driver; the model cannot mend that
     except ArgumentError as error:
         return ToolMessage(call.id, call.name, str(error), is_error=True)
-    except _Timeout:
+    except TookTooLongError:
         text = f"{call.name} did not answer within {tool.timeout:g} seconds; it may still be running."
         return ToolMessage(call.id, call.name, text, is_error=True)
     except Exception as error:
@@ -156,7 +165,7 @@ def _run_call(call: ToolCall, batch: RunTools) -> ToolMessage:
         flow.close()
 
 
-def _invoke(invocation: _Invocation) -> tuple[str, tuple[Media, ...]]:
+def _invoke(invocation: _Invocation) -> _Result:
     if invocation.tool.timeout is None or invocation.tool.is_async:
         return invocation.run()
     finished = threading.Event()
@@ -172,10 +181,10 @@ def _invoke(invocation: _Invocation) -> tuple[str, tuple[Media, ...]]:
 
     _daemon(contextvars.copy_context(), work)
     if not finished.wait(invocation.tool.timeout):
-        raise _Timeout
+        raise TookTooLongError
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
-    result: tuple[str, tuple[Media, ...]] = outcome[0]
+    result: _Result = outcome[0]
     return result
 
 
@@ -252,20 +261,19 @@ async def _arun_call(call: ToolCall, batch: RunTools) -> ToolMessage:
         flow.close()
 
 
-async def _ainvoke(invocation: _Invocation) -> tuple[str, tuple[Media, ...]]:
+async def _ainvoke(invocation: _Invocation) -> _Result:
     import anyio
-    from anyio.to_thread import current_default_thread_limiter, run_sync
 
-    if invocation.tool.awaits:
-        with anyio.move_on_after(invocation.tool.timeout):
-            return await invocation.arun()
-        raise _Timeout
-    # The limit on threads is waited for out here, so that a tool's timeout begins when the tool does. Conversion runs
-    # in the worker thread too: a large result must not hold the event loop.
-    async with current_default_thread_limiter():
-        with anyio.move_on_after(invocation.tool.timeout):
-            return await run_sync(invocation.run, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
-    raise _Timeout
+    given = None
+    if not invocation.tool.awaits:
+        # Conversion runs in the worker thread too: a large result must not hold the event loop.
+        result = await in_worker_thread(invocation.begin, seconds=invocation.tool.timeout)
+        if isinstance(result, tuple):
+            return result
+        given = result
+    with anyio.move_on_after(invocation.tool.timeout):
+        return await invocation.arun(given)
+    raise TookTooLongError
 
 
 async def arun_batch(batch: RunTools) -> ToolBatchResult:

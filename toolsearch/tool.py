@@ -15,6 +15,7 @@ from .decorator import ResultConverter, ToolMark, ToolOptions, mark_of, tool
 from .errors import AsyncCallableError, ConfigurationError
 from .indexes.reference import ToolReference
 from .signature import Binding, bind_by_name, default_name, docstring, is_async, origin, takes_anything
+from .worker import in_worker_thread
 
 __all__ = ["ResultConverter", "Tool", "ToolContext", "ToolOptions", "tool"]
 
@@ -95,11 +96,13 @@ class Tool:
             parameters, documented = self._describe_function()
         else:
             documented = ""
-        self.description = description or documented or docstring(fn) or _in_words(name)
+        self.description = (
+            _checked_text(name, "description", description) or documented or docstring(fn) or _in_words(name)
+        )
         self.parameters, self._schema_digest = _checked_parameters(name, parameters)
-        self.source = source
+        self.source = _checked_text(name, "source", source) or None
         self.tags = _checked_tags(name, tags)
-        self.search_text = search_text
+        self.search_text = _checked_text(name, "search_text", search_text)
         self.return_direct = return_direct
         self.concurrent = concurrent
         self.timeout = _checked_timeout(name, timeout)
@@ -236,10 +239,12 @@ class Tool:
         """
         if self.awaits:
             return await self._invoke(args, ctx, self.afn)
-        from anyio import to_thread
-
-        result = await to_thread.run_sync(partial(self._invoke, args, ctx), abandon_on_cancel=True)
+        result = await in_worker_thread(partial(self.begin, args, ctx))
         return await result if inspect.isawaitable(result) else result
+
+    def begin(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
+        """Call the function on this thread and return what it gives; that may be something to await."""
+        return self._invoke(args, ctx)
 
     def renamed(self, name: str) -> Tool:
         """Return the tool under another name; `original_name` stays what it was."""
@@ -315,7 +320,16 @@ def _checked_twin(name: str, fn: Any, afn: Any) -> Callable[..., Any] | None:
 def _checked_tags(name: str, tags: Iterable[str]) -> tuple[str, ...]:
     if isinstance(tags, str):
         raise ConfigurationError(f"the tags of the tool {name!r} are a list of texts; write tags=[{tags!r}]")
-    return tuple(tags)
+    listed = tuple(tags)
+    if not all(isinstance(tag, str) for tag in listed):
+        raise ConfigurationError(f"the tags of the tool {name!r} are a list of texts, not {listed!r}")
+    return listed
+
+
+def _checked_text(name: str, field: str, text: Any) -> str:
+    if text is not None and not isinstance(text, str):
+        raise ConfigurationError(f"the {field} of the tool {name!r} is a text, not {text!r}")
+    return text or ""
 
 
 def _checked_timeout(name: str, timeout: object) -> float | None:
@@ -336,9 +350,11 @@ def _checked_parameters(name: str, parameters: object) -> tuple[Mapping[str, Any
         raise ConfigurationError(f"{what}; its type is {kind!r}: wrap it as a property of one")
     if not isinstance(parameters.get("properties", {}), Mapping):
         raise ConfigurationError(f"{what}; its properties are {parameters['properties']!r}")
-    if "type" not in parameters or "properties" not in parameters:  # MCP servers leave them out, providers want them
-        parameters = {"type": "object", "properties": {}, **parameters}
     schema = parameters if isinstance(parameters, dict) else dict(parameters)
+    if "type" not in schema:  # MCP servers leave them out, providers want them
+        schema = {"type": "object", **schema}
+    if "properties" not in schema:
+        schema = {**schema, "properties": {}}
     try:
         text = json.dumps(schema, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:

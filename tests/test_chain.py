@@ -1,0 +1,647 @@
+"""The chain of advisors: effects and their rules, order, streamed text on its way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch import (
+    AdvisorFlow,
+    AsyncCallableError,
+    ChatChunk,
+    ChatClient,
+    ChatRequest,
+    ChatResponse,
+    ConfigurationError,
+    Perform,
+    ProviderError,
+    RunTools,
+    Sleep,
+    ToolBatchResult,
+    ToolCall,
+)
+from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
+
+
+class Flow:
+    """An advisor made of a generator function."""
+
+    def __init__(self, advise: Callable[[ChatRequest], Any], order: int = 100) -> None:
+        self.advise = advise
+        self.order = order
+
+
+class Upper:
+    """Shouts, in the response and in what is streamed; without state."""
+
+    def __init__(self, order: int = 100) -> None:
+        self.order = order
+
+    def advise(self, request: ChatRequest) -> AdvisorFlow:
+        response = yield request
+        return response.with_text(response.text.upper())
+
+    def on_chunk(self, chunk: ChatChunk) -> ChatChunk:
+        return ChatChunk(chunk.text.upper())
+
+
+class Redact:
+    """Replaces a secret, also one that is cut by the border between two chunks; keeps state for each answer."""
+
+    def __init__(self, secret: str = "secret", order: int = 100) -> None:
+        self.secret = secret
+        self.order = order
+
+    def advise(self, request: ChatRequest) -> AdvisorFlow:
+        response = yield request
+        return response.with_text(response.text.replace(self.secret, "***"))
+
+    def chunk_transformer(self) -> Redaction:
+        return Redaction(self.secret)
+
+
+class Redaction:
+    def __init__(self, secret: str) -> None:
+        self.secret = secret
+        self.kept = ""
+
+    def on_chunk(self, chunk: ChatChunk) -> ChatChunk | None:
+        text = (self.kept + chunk.text).replace(self.secret, "***")
+        beginnings = (n for n in range(len(self.secret) - 1, 0, -1) if text.endswith(self.secret[:n]))
+        keep = next(beginnings, 0)
+        text, self.kept = text[: len(text) - keep], text[len(text) - keep :]
+        return ChatChunk(text) if text else None
+
+    def flush(self) -> ChatChunk | None:
+        kept, self.kept = self.kept, ""
+        return ChatChunk(kept) if kept else None
+
+
+class Accept:
+    """Holds answers back until one passes; asks again otherwise."""
+
+    def __init__(self, passes: Callable[[ChatResponse], bool] = lambda _: True, order: int = 100) -> None:
+        self.passes = passes
+        self.order = order
+
+    def advise(self, request: ChatRequest) -> AdvisorFlow:
+        while True:
+            response = yield request.replace(buffered=True)
+            if self.passes(response):
+                return response
+
+
+def flow(order: int = 100) -> Callable[[Callable[[ChatRequest], Any]], Flow]:
+    return partial(Flow, order=order)
+
+
+def bare(model: Any, *advisors: Any, **options: Any) -> ChatClient:
+    """A client without a tool loop, so that only the given advisors are in the chain."""
+    return ChatClient(model, advisors=advisors, tool_calling=False, **options)
+
+
+def pieces(*texts: str) -> list[ChatChunk]:
+    return [ChatChunk(text) for text in texts]
+
+
+# --- effects ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_error_of_the_model_is_raised_at_the_yield_and_can_be_handled(ask):
+    @flow()
+    def fallback(request: ChatRequest) -> AdvisorFlow:
+        try:
+            response = yield request
+        except ProviderError as error:
+            return ChatResponse.of_text(f"Sorry: {error}")
+        return response
+
+    outcome = ask(bare(ScriptedChatModel([ProviderError("down", status=503)]), fallback), "Hi")
+    assert outcome.response.text == outcome.text_shown == "Sorry: down"
+
+
+def test_an_error_that_nobody_handles_reaches_the_caller(ask):
+    error = ProviderError("down", status=503)
+    with pytest.raises(ProviderError) as raised:
+        ask(bare(ScriptedChatModel([error])), "Hi")
+    assert raised.value is error
+
+
+def test_an_error_passes_through_all_advisors_from_the_inside_out(ask):
+    seen: list[str] = []
+
+    def watcher(name: str, order: int) -> Flow:
+        def advise(request: ChatRequest) -> AdvisorFlow:
+            try:
+                return (yield request)
+            except ProviderError:
+                seen.append(name)
+                raise
+
+        return Flow(advise, order)
+
+    with pytest.raises(ProviderError):
+        ask(bare(ScriptedChatModel([ProviderError("down")]), watcher("inner", 2), watcher("outer", 1)), "Hi")
+    assert seen == ["inner", "outer"]
+
+
+def test_an_advisor_may_raise_another_error_instead(ask):
+    @flow()
+    def translate(request: ChatRequest) -> AdvisorFlow:
+        try:
+            return (yield request)
+        except ProviderError as error:
+            raise LookupError("translated") from error
+
+    with pytest.raises(LookupError, match="translated"):
+        ask(bare(ScriptedChatModel([ProviderError("down")]), translate), "Hi")
+
+
+def test_yielding_the_request_again_asks_once_more_and_waits_on_the_clock(ask):
+    clock = FakeClock()
+
+    @flow()
+    def retry(request: ChatRequest) -> AdvisorFlow:
+        for delay in (1.0, 2.0, 4.0):
+            try:
+                return (yield request)
+            except ProviderError:
+                yield Sleep(delay)
+        return (yield request)
+
+    model = ScriptedChatModel([ProviderError("a"), ProviderError("b"), "at last"])
+    outcome = ask(bare(model, retry, clock=clock), "Hi")
+    assert outcome.text_shown == "at last"
+    assert clock.sleeps == [1.0, 2.0]
+    assert len(model.requests) == 3
+
+
+def test_inner_advisors_run_anew_for_each_time_an_outer_one_asks(ask):
+    runs: list[str] = []
+
+    @flow(order=1)
+    def twice(request: ChatRequest) -> AdvisorFlow:
+        yield request
+        return (yield request)
+
+    @flow(order=2)
+    def count(request: ChatRequest) -> AdvisorFlow:
+        runs.append("begin")
+        response = yield request
+        runs.append("end")
+        return response
+
+    ask(bare(ScriptedChatModel(["one", "two"]), twice, count), "Hi")
+    assert runs == ["begin", "end"] * 2
+
+
+def test_a_lower_order_is_further_out_and_equal_orders_keep_their_place(ask):
+    seen: list[str] = []
+
+    def named(name: str, order: int) -> Flow:
+        def advise(request: ChatRequest) -> AdvisorFlow:
+            seen.append(f"> {name}")
+            response = yield request
+            seen.append(f"< {name}")
+            return response
+
+        return Flow(advise, order)
+
+    client = bare(ScriptedChatModel(["x"]), named("b", 5), named("c", 5), named("a", -1))
+    ask(client, "Hi", advisors=[named("per call", 5), named("innermost", 6)])
+    order = ["a", "b", "c", "per call", "innermost"]
+    assert seen == [f"> {name}" for name in order] + [f"< {name}" for name in reversed(order)]
+
+
+def test_an_advisor_may_change_request_and_response(ask):
+    @flow()
+    def change(request: ChatRequest) -> AdvisorFlow:
+        response = yield request.replace(options={"temperature": 0})
+        return response.replace(finish_reason="changed")
+
+    model = ScriptedChatModel(["x"])
+    assert ask(bare(model, change), "Hi").response.finish_reason == "changed"
+    assert model.requests[0].options == {"temperature": 0}
+
+
+def test_perform_gives_the_result_of_a_sync_callable_or_raises_its_error(ask):
+    @flow()
+    def work(request: ChatRequest) -> AdvisorFlow:
+        seven = yield Perform(lambda: 7)
+        try:
+            yield Perform(lambda: 1 // 0)
+        except ZeroDivisionError:
+            return ChatResponse.of_text(f"{seven}, and an error")
+        return (yield request)
+
+    assert ask(bare(ScriptedChatModel(), work), "Hi").text_shown == "7, and an error"
+
+
+async def _seven() -> int:
+    return 7
+
+
+class _AsyncSeven:
+    async def __call__(self) -> int:
+        return 7
+
+
+@pytest.mark.parametrize("fn", [_seven, partial(_seven), _AsyncSeven(), lambda: _seven()], ids=repr)
+def test_perform_awaits_async_callables_and_sync_drivers_refuse_them(ask, fn):
+    @flow()
+    def work(request: ChatRequest) -> AdvisorFlow:
+        return ChatResponse.of_text(str((yield Perform(fn))))
+
+    client = bare(ScriptedChatModel(), work)
+    if ask.is_async:
+        assert ask(client, "Hi").text_shown == "7"
+    else:
+        with pytest.raises(AsyncCallableError, match="use acall"):
+            ask(client, "Hi")
+
+
+def test_an_error_that_would_end_a_generator_does_not_end_the_advisor_silently(ask):
+    @flow()
+    def work(request: ChatRequest) -> AdvisorFlow:
+        yield Perform(partial(next, iter(())))
+        return (yield request)
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        ask(bare(ScriptedChatModel(["never"]), work), "Hi")
+
+
+def test_run_tools_can_be_asked_for_by_any_advisor(ask):
+    from toolsearch import Tool
+
+    tool = Tool("double", fn=lambda n: n * 2)
+    batches: list[ToolBatchResult] = []
+
+    @flow()
+    def work(request: ChatRequest) -> AdvisorFlow:
+        calls = (ToolCall.of("1", "double", {"n": 4}),)
+        batches.append((yield RunTools(calls=calls, tools={"double": tool}, request=request)))
+        return (yield request)
+
+    outcome = ask(bare(ScriptedChatModel(["done"]), work), "Hi")
+    assert [message.content for message in batches[0].messages] == ["8"]
+    assert outcome.response.text == "done"
+
+
+# --- advisors that are none ------------------------------------------------------------------------------------------
+
+
+def _returns_response(request: ChatRequest) -> ChatResponse:
+    return ChatResponse.of_text("x")
+
+
+async def _is_a_coroutine(request: ChatRequest) -> ChatResponse:
+    return ChatResponse.of_text("x")
+
+
+async def _is_an_async_generator(request: ChatRequest) -> Any:
+    yield request
+
+
+def _returns_nothing(request: ChatRequest) -> Generator[Any, Any, None]:
+    yield request
+
+
+def _yields_rubbish(request: ChatRequest) -> Generator[Any, Any, ChatResponse]:
+    yield "please"
+    return ChatResponse.of_text("x")
+
+
+@pytest.mark.parametrize(
+    ("advise", "says"),
+    [
+        (_returns_response, "Flow.advise must be a generator"),
+        (_is_a_coroutine, "Flow.advise must be a generator"),
+        (_is_an_async_generator, "Flow.advise must be a generator"),
+        (_returns_nothing, "Flow.advise must return a ChatResponse, not NoneType"),
+        (_yields_rubbish, "Flow.advise yielded str"),
+    ],
+)
+def test_an_advisor_that_is_none_is_named_with_what_is_wrong(ask, advise, says):
+    with pytest.raises(ConfigurationError, match=says):
+        ask(bare(ScriptedChatModel(["x"]), Flow(advise)), "Hi")
+
+
+@pytest.mark.parametrize("advisor", [Upper, object(), "retry", None, Flow(_yields_rubbish, order="1")])  # type: ignore[arg-type]
+def test_what_is_not_an_advisor_is_refused_when_it_is_registered(advisor):
+    with pytest.raises(ConfigurationError, match="is not an advisor"):
+        bare(ScriptedChatModel(), advisor)
+
+
+def test_the_class_of_an_advisor_is_answered_with_what_to_pass():
+    with pytest.raises(ConfigurationError, match="pass an instance, not the class"):
+        bare(ScriptedChatModel(), Upper)
+
+
+# --- streamed text ---------------------------------------------------------------------------------------------------
+
+
+def test_text_arrives_in_the_pieces_of_the_model(ask):
+    outcome = ask(bare(ScriptedChatModel([pieces("Hel", "", "lo ", "there")])), "Hi")
+    assert outcome.text_shown == "Hello there"
+    if ask.streams:
+        assert outcome.chunks == ("Hel", "lo ", "there")
+
+
+def test_text_is_shown_before_the_model_has_finished(ask_streaming):
+    model = ScriptedChatModel([ScriptedStream(pieces("a", "b", "c"), error=ProviderError("cut off"), after=2)])
+    shown: list[str] = []
+    client = bare(model)
+    with pytest.raises(ProviderError, match="cut off"):
+        _read(ask_streaming, client, shown)
+    assert shown == ["a", "b"]
+
+
+def _read(ask: Any, client: ChatClient, shown: list[str]) -> None:
+    """Read a stream, noting every piece at once."""
+    import anyio
+
+    async def read() -> None:
+        async with client.astream("Hi") as stream:
+            async for text in stream:
+                shown.append(text)
+
+    if ask.is_async:
+        anyio.run(read, backend=ask.backend)
+    else:
+        shown.extend(client.stream("Hi"))
+
+
+def test_text_that_came_only_in_the_aggregate_is_shown_once(ask):
+    outcome = ask(bare(ScriptedChatModel([[ChatResponse.of_text("whole")]])), "Hi")
+    assert outcome.text_shown == outcome.response.text == "whole"
+    if ask.streams:
+        assert outcome.chunks == ("whole",)
+
+
+def test_a_response_made_without_the_model_is_one_piece(ask):
+    @flow()
+    def canned(request: ChatRequest) -> AdvisorFlow:
+        return ChatResponse.of_text("from me")
+        yield request
+
+    model = ScriptedChatModel()
+    outcome = ask(bare(model, canned), "Hi")
+    assert outcome.text_shown == "from me"
+    assert model.requests == []
+    if ask.streams:
+        assert outcome.chunks == ("from me",)
+
+
+def test_a_response_kept_from_an_earlier_turn_is_shown_again(ask):
+    kept: list[ChatResponse] = []
+
+    @flow()
+    def cache(request: ChatRequest) -> AdvisorFlow:
+        if not kept:
+            kept.append((yield request))
+        return kept[0]
+
+    client = bare(ScriptedChatModel(["only once"]), Upper(order=1), cache)
+    outcomes = [ask(client, "Hi") for _ in range(3)]
+    assert [outcome.text_shown for outcome in outcomes] == ["ONLY ONCE"] * 3
+
+
+def test_an_empty_answer_shows_nothing(ask):
+    outcome = ask(bare(ScriptedChatModel([""]), Upper(), Accept()), "Hi")
+    assert outcome.text_shown == outcome.response.text == ""
+    assert outcome.chunks == ()
+
+
+def test_calls_stay_inside_and_the_text_that_came_with_them_passes(ask):
+    call = ToolCall.of("1", "ping", {})
+    first = [ChatChunk("Let me "), ChatChunk("look. ", (call,)), ChatChunk("", (call,))]
+    aggregate = ChatResponse(messages=[_said("Let me look. ", call)], finish_reason="tool_calls")
+    outcome = ask(ChatClient(ScriptedChatModel([[*first, aggregate], "Pong."]), tools=[ping]), "Hi")
+    assert outcome.response.text == "Pong."
+    if ask.streams:
+        assert outcome.text_shown == "Let me look. Pong."
+        assert not any(event.tool_calls for event in outcome.events if isinstance(event, ChatChunk))
+
+
+def ping() -> str:
+    """Answer."""
+    return "pong"
+
+
+def _said(text: str, *calls: ToolCall) -> Any:
+    from toolsearch import AssistantMessage
+
+    return AssistantMessage(text, calls)
+
+
+# --- chunk transformers ----------------------------------------------------------------------------------------------
+
+
+def test_a_transformer_without_state_changes_every_piece(ask):
+    outcome = ask(bare(ScriptedChatModel([pieces("he", "llo")]), Upper()), "Hi")
+    assert outcome.text_shown == outcome.response.text == "HELLO"
+
+
+def test_a_secret_cut_by_the_border_between_pieces_is_redacted(ask):
+    outcome = ask(bare(ScriptedChatModel([pieces("my sec", "re", "t is a sec", "ond sec")]), Redact()), "Hi")
+    assert outcome.text_shown == outcome.response.text == "my *** is a second sec"
+    if ask.streams:
+        assert outcome.chunks[0] == "my "
+
+
+def test_each_answer_has_a_fresh_transformer(ask):
+    made: list[Redaction] = []
+
+    class Noted(Redact):
+        def chunk_transformer(self) -> Redaction:
+            made.append(super().chunk_transformer())
+            return made[-1]
+
+    client = ChatClient(ScriptedChatModel([[("ping", {})], "one", "two"]), tools=[ping], advisors=[Noted(order=1)])
+    ask(client, "Hi")
+    ask(client, "Hi again")
+    assert len(set(map(id, made))) == (3 if ask.streams else 0)
+
+
+def test_what_an_inner_transformer_kept_back_passes_the_outer_ones(ask):
+    outcome = ask(bare(ScriptedChatModel([pieces("a s", "ec")]), Upper(order=1), Redact(order=2)), "Hi")
+    assert outcome.text_shown == "A SEC"
+
+
+def test_transformers_see_what_those_further_in_made_of_the_text(ask):
+    client = bare(ScriptedChatModel(["the secret"]), Redact("THE", order=1), Upper(order=2), Redact("secret", order=3))
+    outcome = ask(client, "Hi")
+    assert outcome.text_shown == outcome.response.text == "*** ***"
+
+
+def test_a_response_of_an_advisor_passes_only_the_transformers_further_out(ask):
+    @flow(order=2)
+    def canned(request: ChatRequest) -> AdvisorFlow:
+        return ChatResponse.of_text("the secret")
+        yield request
+
+    outcome = ask(bare(ScriptedChatModel(), Redact(order=1), canned, Upper(order=3)), "Hi")
+    assert outcome.text_shown == outcome.response.text == "the ***"
+
+
+def test_a_flush_that_always_adds_something_adds_it_once(ask):
+    class Signed(Upper):
+        def advise(self, request: ChatRequest) -> AdvisorFlow:
+            response = yield request
+            return response.with_text(response.text.upper() + "!")
+
+        def flush(self) -> ChatChunk:
+            return ChatChunk("!")
+
+    client = bare(ScriptedChatModel(["hi"]), Signed(order=1), Accept(order=2), Signed(order=3))
+    assert ask(client, "Hi").text_shown == "HI!!"
+
+
+@pytest.mark.parametrize("method", ["on_chunk", "flush"])
+def test_a_transformer_that_gives_something_else_is_named(ask, method):
+    class Wrong(Upper):
+        flush: Any = None
+
+    setattr(Wrong, method, lambda self, chunk=None: "text")
+    if method == "on_chunk":
+        Wrong.flush = lambda self: None
+    client = bare(ScriptedChatModel(["hi"]), Wrong())
+    if not ask.streams:
+        assert ask(client, "Hi").text_shown == "HI"
+        return
+    with pytest.raises(ConfigurationError, match="Wrong: on_chunk and flush return a ChatChunk or None, not str"):
+        ask(client, "Hi")
+
+
+# --- buffered --------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_shown_before_the_response_is_accepted(ask_streaming):
+    shown_before: list[str] = []
+    shown: list[str] = []
+
+    def look(response: ChatResponse) -> bool:
+        shown_before.extend(shown)
+        return True
+
+    client = bare(ScriptedChatModel([pieces("a", "b")]), Accept(look))
+    _read(ask_streaming, client, shown)
+    assert shown_before == []
+    assert shown == ["a", "b"]
+
+
+def test_a_rejected_answer_is_never_shown(ask):
+    model = ScriptedChatModel(["bad", pieces("go", "od")])
+    outcome = ask(bare(model, Accept(lambda response: response.text == "good")), "Hi")
+    assert outcome.text_shown == outcome.response.text == "good"
+    if ask.streams:
+        assert outcome.chunks == ("go", "od")
+
+
+def test_an_answer_that_broke_off_is_not_shown_when_a_buffering_advisor_asks_again(ask):
+    @flow()
+    def retry(request: ChatRequest) -> AdvisorFlow:
+        try:
+            return (yield request.replace(buffered=True))
+        except ProviderError:
+            return (yield request.replace(buffered=True))
+
+    broken = ScriptedStream(pieces("half ", "an answer"), error=ProviderError("cut"), after=1)
+    outcome = ask(bare(ScriptedChatModel([broken, "whole"]), retry), "Hi")
+    assert outcome.text_shown == outcome.response.text == "whole"
+
+
+def test_a_retry_inside_an_advisor_that_buffers_shows_only_the_last_answer(ask):
+    model = ScriptedChatModel(["bad 1", "good", "bad 2", "good"])
+    inner = Accept(lambda response: response.text == "good", order=2)
+    verdicts = iter([False, True])
+    outer = Accept(lambda response: next(verdicts), order=1)
+    outcome = ask(bare(model, inner, outer), "Hi")
+    assert outcome.text_shown == outcome.response.text == "good"
+    assert len(model.requests) == 4
+
+
+def test_a_buffered_response_that_is_replaced_is_shown_as_it_was_replaced(ask):
+    @flow()
+    def replace(request: ChatRequest) -> AdvisorFlow:
+        response = yield request.replace(buffered=True)
+        return response.with_text(request.options["text"])
+
+    for text in ("something else", "a secret", ""):
+        outcome = ask(bare(ScriptedChatModel(["a secret"]), replace), "Hi", text=text)
+        assert outcome.text_shown == outcome.response.text == text
+
+
+def test_the_better_of_two_buffered_answers_is_shown_whichever_it_was(ask):
+    def best(request: ChatRequest) -> AdvisorFlow:
+        answers = []
+        for _ in range(2):
+            answers.append((yield request.replace(buffered=True)))
+        return max(answers, key=lambda response: len(response.text))
+
+    for script in (["short", "a long one"], ["a long one", "short"]):
+        outcome = ask(bare(ScriptedChatModel(script), Flow(best)), "Hi")
+        assert outcome.text_shown == outcome.response.text == "a long one"
+
+
+def test_buffering_outside_the_loop_shows_the_final_answer_of_the_accepted_turn(ask):
+    call = ToolCall.of("1", "ping", {})
+    script = [_said("Looking.", call), "Draft", _said("Looking again.", call), "Final"]
+    accept = Accept(lambda response: response.text == "Final", order=1)
+    outcome = ask(ChatClient(ScriptedChatModel(script), tools=[ping], advisors=[accept]), "Hi")
+    assert outcome.text_shown == outcome.response.text == "Final"
+
+
+def test_buffering_inside_the_loop_holds_each_round_back(ask):
+    call = ToolCall.of("1", "ping", {})
+    script = ["draft", _said("Looking. ", call), "draft", "Final"]
+    accept = Accept(lambda response: response.text != "draft", order=400)
+    outcome = ask(ChatClient(ScriptedChatModel(script), tools=[ping], advisors=[accept]), "Hi")
+    assert outcome.response.text == "Final"
+    if ask.streams:
+        assert outcome.text_shown == "Looking. Final"
+
+
+TEXTS = st.lists(st.text(alphabet="secrt *\n\u00e9\U0001f600", max_size=6), max_size=8)
+ADVISORS = st.lists(st.sampled_from(["upper", "redact", "accept", "accept second", "pass"]), max_size=5)
+
+
+def _advisor(kind: str, order: int) -> Any:
+    if kind == "upper":
+        return Upper(order)
+    if kind == "redact":
+        return Redact("ec", order)
+    if kind == "accept":
+        return Accept(order=order)
+    if kind == "pass":
+        return Flow(_passes, order)
+    return _AcceptSecond(order)
+
+
+def _passes(request: ChatRequest) -> AdvisorFlow:
+    return (yield request)
+
+
+class _AcceptSecond:
+    def __init__(self, order: int) -> None:
+        self.order = order
+
+    def advise(self, request: ChatRequest) -> AdvisorFlow:
+        yield request.replace(buffered=True)
+        return (yield request.replace(buffered=True))
+
+
+@given(texts=TEXTS, kinds=ADVISORS, aggregate_only=st.booleans())
+def test_whatever_the_advisors_the_text_shown_is_that_of_the_response(texts, kinds, aggregate_only):
+    def answer(request: ChatRequest) -> Any:
+        return [ChatResponse.of_text("".join(texts))] if aggregate_only or not texts else pieces(*texts)
+
+    advisors = [_advisor(kind, order) for order, kind in enumerate(kinds)]
+    stream = bare(ScriptedChatModel(answer), *advisors).stream("Hi")
+    shown = "".join(stream)
+    assert shown == stream.response.text == bare(ScriptedChatModel(answer), *advisors).call("Hi").text
