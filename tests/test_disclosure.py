@@ -85,6 +85,7 @@ def test_a_search_without_hits_says_why_and_what_to_try() -> None:
         result = turn.search("zebra")
     assert "No tool" in result
     assert "other words" in result
+    assert "say so" in result
 
 
 def test_an_unknown_category_is_answered_with_those_that_exist() -> None:

@@ -328,6 +328,7 @@ def _repeated(names: tuple[str, ...]) -> str:
 
 
 def _advice(hits: Sequence[ToolHit], reason: str) -> str:
+    """What else to say when nothing was found; an index that gives a reason also says what to try."""
     if hits:
         return ""
-    return f"{'' if reason else 'No tool was found. '}Try other words for what the tool should do; if nothing fits, say so."
+    return "If no tool fits, say so." if reason else "No tool was found: try other words; if no tool fits, say so."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -126,18 +126,25 @@ def _in_place_of(medium: Media) -> str:
 
 
 def _json(value: Any) -> str:
-    from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+    from pydantic_core import to_json, to_jsonable_python
 
     ordered = _ordered(value)
-    try:
-        return to_json(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings").decode()
-    except (PydanticSerializationError, ValueError, RecursionError):
-        pass  # lone surrogates, which the next way takes, or a circle
-    try:
-        plain = to_jsonable_python(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings")
-        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-    except (PydanticSerializationError, TypeError, ValueError, RecursionError):
-        return _fallback_text(value)
+    ways: tuple[Callable[[], str], ...] = (
+        lambda: to_json(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings").decode(),
+        # lone surrogates in values, then in keys
+        lambda: _dumped(to_jsonable_python(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings")),
+        lambda: _dumped(ordered),
+    )
+    for way in ways:
+        try:
+            return way()
+        except (TypeError, ValueError, RecursionError):  # pydantic's own error is a ValueError
+            continue
+    return _fallback_text(value)  # a circle
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_fallback)
 
 
 def _ordered(value: Any, depth: int = 0) -> Any:
