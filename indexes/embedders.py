@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import inspect
 import itertools
 import os
@@ -26,6 +27,7 @@ DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 EmbedFunction: TypeAlias = "Callable[[list[str]], ArrayLike]"
 """Texts in, one row of numbers a text out."""
 
+_HUB_TIMEOUT = 5.0
 _serial = itertools.count(1)
 
 
@@ -150,7 +152,8 @@ class SentenceTransformerEmbedder:
         try:
             model = load(local=True)
         except Exception:
-            if found or _offline():
+            # The hub's own client would retry for more than a minute, while a user waits for this turn.
+            if found or _offline() or not _hub_answers():
                 raise
             model = load(local=False)
         if self._max_tokens is not None:
@@ -228,6 +231,15 @@ def as_embedder(embedder: str | os.PathLike[str] | Embedder | EmbedFunction) -> 
 def _offline() -> bool:
     switches = (os.environ.get(name, "") for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"))
     return any(value.upper() in {"1", "ON", "YES", "TRUE"} for value in switches)
+
+
+def _hub_answers() -> bool:
+    hub: Any = importlib.import_module("huggingface_hub")
+    try:
+        hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=_HUB_TIMEOUT)
+    except Exception:
+        return False
+    return True
 
 
 def _folder_hash(folder: Path) -> str:

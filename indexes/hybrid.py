@@ -23,8 +23,8 @@ _log = logging.getLogger(__name__)
 
 _QUICK = 0.05
 _PATIENCE = 10.0
-_LONGEST_WAIT = 60.0
-"""A part whose failure took longer than `_QUICK` seconds is not tried again for ten times as long, a minute at most."""
+_LONGEST_WAIT = 300.0
+"""A part whose failure took longer than `_QUICK` seconds waits ten times as long, five minutes at most."""
 
 
 class HybridToolIndex:
@@ -37,7 +37,7 @@ class HybridToolIndex:
     When it fails at a search, it is asked again at the next. When it fails to build, the searcher stays without it and
     names it in `degraded`; to have it back, build the set again, which builds only what is missing while the degraded
     searcher is still held by someone. `SessionToolIndex` does so at each use. So that a service that is down costs no
-    timeout a turn, a failure that took long is not repeated for ten times as long (a minute at most): until then
+    timeout a turn, a failure that took long is not repeated for ten times as long (five minutes at most): until then
     `build` returns the same searcher. A missing extra or a wrong argument is no passing trouble and is raised.
 
     Args:

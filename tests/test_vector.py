@@ -455,6 +455,18 @@ def test_texts_that_break_tokenizers_are_made_readable(minilm):
 
 
 @pytest.mark.vector
+def test_a_hub_that_cannot_be_reached_is_not_asked_again_and_again(monkeypatch, minilm_folder, caplog):
+    import huggingface_hub
+
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.delenv("TRANSFORMERS_OFFLINE")
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(IndexFailure, match="no-such-org/no-such-model"):
+        VectorToolIndex("no-such-org/no-such-model").build(TOOLS)
+    assert "Retry" not in caplog.text
+
+
+@pytest.mark.vector
 def test_a_model_that_is_not_at_hand_fails_offline_with_an_index_failure(monkeypatch, tmp_path, minilm_folder):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(IndexFailure, match="no-such-org/no-such-model"):
