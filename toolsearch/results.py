@@ -50,10 +50,10 @@ def _converted(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
     if isinstance(result, str):
         return result, ()
     if isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], str):
-        text, given = result
-        media = (given,) if isinstance(given, Media) else tuple(given) if isinstance(given, Iterable) else (None,)
+        given: Any = result[1]
+        media = list(given) if isinstance(given, Iterable) else [given]
         if all(isinstance(item, Media) for item in media):
-            return text, media
+            return result[0], tuple(media)
     raise ConfigurationError(
         f"the result_converter of the tool {tool.name!r} must return a text, or a text and media, not {result!r:.100}"
     )

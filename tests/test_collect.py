@@ -1,0 +1,258 @@
+"""What can be passed as tools, and the names they get."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch.collect import collect_tools, name_tools
+from toolsearch.errors import ConfigurationError, DuplicateToolError
+from toolsearch.names import is_wire_name
+from toolsearch.tool import Tool, tool
+
+
+def ping() -> str:
+    """Answer."""
+    return "pong"
+
+
+@tool(name="echo")
+def say(text: str) -> str:
+    """Repeat."""
+    return text
+
+
+class Base:
+    @tool
+    def zebra(self) -> str:
+        """Base."""
+        return "base"
+
+    @tool
+    def dropped(self) -> str:
+        """To be dropped."""
+        return ""
+
+
+class Animals(Base):
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def trap(self) -> str:
+        raise AssertionError("a property was run")
+
+    @tool
+    def ape(self) -> str:
+        """An ape."""
+        return self.name
+
+    @tool
+    def zebra(self) -> str:
+        """Another zebra."""
+        return self.name
+
+    def dropped(self) -> str:
+        return ""
+
+    def untold(self) -> None:
+        pass
+
+
+class Provider:
+    def __init__(self, *tools: object) -> None:
+        self.given = tools
+
+    def tools(self) -> list:
+        return list(self.given)
+
+
+class Caller:
+    def __call__(self, x: int) -> int:
+        """Call."""
+        return x
+
+
+def names(*items: object) -> list[str]:
+    return [made.name for made in collect_tools(*items)]
+
+
+def test_functions_tools_and_marked_functions_keep_their_order():
+    assert names(say, Tool("made"), ping) == ["echo", "made", "ping"]
+
+
+def test_a_tool_is_passed_on_as_it_is():
+    made = Tool("made")
+    assert collect_tools([made])[0] is made
+
+
+def test_an_object_gives_its_marked_methods_in_the_order_written_without_running_properties():
+    animals = Animals("Bo")
+    found = collect_tools(animals)
+    assert [made.name for made in found] == ["zebra", "ape"]
+    assert [made.call() for made in found] == ["Bo", "Bo"]
+    assert found[0].description == "Another zebra."
+
+
+def test_bound_methods_and_callable_objects_are_functions():
+    assert names(Animals("Bo").untold, Caller()) == ["untold", "caller"]
+
+
+def test_nested_lists_tuples_and_generators_are_opened():
+    assert names([ping, (say, [Tool("a")])], (Tool(name) for name in "bc"), {"x": Tool("d")}.values(), [], ()) == [
+        "ping",
+        "echo",
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
+
+
+def test_a_provider_is_asked_each_time():
+    provider = Provider(ping)
+    assert names(provider) == ["ping"]
+    provider.given = (Tool("later"), [say])
+    assert names([provider]) == ["later", "echo"]
+
+
+def test_an_object_with_an_attribute_tools_that_is_no_method_is_no_provider():
+    class Box:
+        tools = ("hammer",)
+
+        @tool
+        def open(self) -> None:
+            """Open."""
+
+    assert names(Box()) == ["open"]
+
+
+def test_a_definition_with_a_callable_is_a_tool():
+    definition = {"name": "add", "input_schema": {"properties": {"a": {}}}}
+    (made,) = collect_tools([(definition, lambda a: a + 1)])
+    assert made.call({"a": 1}) == 2
+    (made,) = collect_tools((SimpleNamespace(name="add", inputSchema={}), ping))
+    assert (made.name, made.call()) == ("add", "pong")
+    (made,) = collect_tools((definition, Caller()))
+    assert made.name == "add"
+
+
+def test_a_pair_of_functions_is_two_tools():
+    assert names((ping, say)) == ["ping", "echo"]
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (object(), "no tools"),
+        (Animals, r"Animals is a class; pass an object of it: tools=\[Animals\(\.\.\.\)\]"),
+        ("ping", "pass the function itself"),
+        (b"ping", "pass the function itself"),
+        (None, "pass a function"),
+        (3, "no tools"),
+        ({"name": "ping", "parameters": {}}, r"pair \(definition, function\)"),
+        ({}, r"pair \(definition, function\)"),
+        (SimpleNamespace(name="ping", inputSchema={}), r"pair \(definition, function\)"),
+        ({ping, say}, "pass a list"),
+        ([[ping, [None]]], "pass a function"),
+    ],
+    ids=str,
+)
+def test_what_has_no_tools_is_refused_with_what_to_write(item, said):
+    with pytest.raises(ConfigurationError, match=said):
+        collect_tools(item)
+
+
+def test_a_coroutine_is_recognised_and_leaves_no_warning():
+    async def later() -> None:
+        """Later."""
+
+    with pytest.raises(ConfigurationError, match="without calling it"):
+        collect_tools(later())
+
+
+def test_valid_names_stay_and_others_are_replaced_in_place():
+    tools = [Tool("a.b", "A b."), Tool("ok"), Tool("c d", source="s")]
+    named = name_tools(tools)
+    assert [is_wire_name(made.name) for made in named] == [True] * 3
+    assert named[1] is tools[1]
+    assert [made.original_name for made in named] == ["a.b", "ok", "c d"]
+    assert named[0].name.startswith("a_b_")
+    assert named[0].reference.search_text == "a.b"
+
+
+def test_a_name_does_not_change_when_other_tools_come_and_go():
+    alone = name_tools([Tool("a.b")])[0].name
+    among = name_tools([Tool("x"), Tool("a/b"), Tool("a.b"), Tool("a_b")])
+    assert among[2].name == alone
+    assert len({made.name for made in among}) == 4
+
+
+def test_a_tool_whose_own_name_is_the_replacement_of_another_keeps_it():
+    replacement = name_tools([Tool("a.b")])[0].name
+    for order in ([Tool("a.b"), Tool(replacement)], [Tool(replacement), Tool("a.b")]):
+        named = {made.original_name: made.name for made in name_tools(order)}
+        assert named[replacement] == replacement
+        assert named["a.b"].startswith(replacement)
+        assert named["a.b"] != replacement
+
+
+def test_naming_twice_changes_nothing():
+    once = name_tools([Tool("a.b"), Tool("c")])
+    assert name_tools(once) == once
+
+
+def test_two_tools_of_one_name_are_refused_naming_both_sources():
+    with pytest.raises(DuplicateToolError) as caught:
+        name_tools([Tool("ping", fn=ping), Tool("x"), Tool("ping", source="github")])
+    assert "'ping'" in str(caught.value)
+    assert f"function {ping.__module__}.ping" in str(caught.value)
+    assert "source 'github'" in str(caught.value)
+
+
+def test_two_tools_of_one_invalid_name_are_refused_too():
+    with pytest.raises(DuplicateToolError, match=r"'a\.b'"):
+        name_tools([Tool("a.b"), Tool("a.b")])
+
+
+def test_tools_renamed_apart_may_share_their_first_name():
+    named = name_tools([Tool("search").renamed("a_search"), Tool("search").renamed("b_search")])
+    assert [made.name for made in named] == ["a_search", "b_search"]
+
+
+def test_a_reserved_name_is_refused_naming_the_source():
+    with pytest.raises(DuplicateToolError, match=r"reserved.*source 'github'"):
+        name_tools([Tool("tool_search", source="github")])
+    with pytest.raises(DuplicateToolError, match="reserved"):
+        name_tools([Tool("find")], reserved=["find"])
+    assert name_tools([Tool("tool_search")], reserved=())[0].name == "tool_search"
+
+
+@given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), unique=True, max_size=20))
+def test_names_can_be_traced_back(originals):
+    named = name_tools([Tool(name) for name in originals], reserved=())
+    assert [made.original_name for made in named] == originals
+    assert len({made.name for made in named}) == len(originals)
+    assert all(is_wire_name(made.name) for made in named)
+
+
+def test_a_large_catalogue_is_collected_without_touching_its_schemas():
+    class Untouched(dict):
+        def items(self):
+            raise AssertionError("the schema was read")
+
+        def get(self, *args):
+            raise AssertionError("the schema was read")
+
+    tools = [Tool(f"tool_{number}", "Do it.", {}) for number in range(5000)]
+    for made in tools:
+        made.parameters = Untouched()
+    assert name_tools(collect_tools(tools)) == tuple(tools)
+
+
+def test_a_tool_made_of_a_definition_is_the_same_to_the_byte():
+    schema = {"$schema": "x", "properties": {"b": {"format": "date"}, "a": {}}, "type": "object"}
+    (made,) = collect_tools(({"name": "add", "parameters": schema}, lambda **_: 1))
+    assert json.dumps(made.parameters) == json.dumps(schema)
