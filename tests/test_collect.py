@@ -148,6 +148,7 @@ def test_a_pair_of_functions_is_two_tools():
     [
         (object(), "no tools"),
         (Animals, r"Animals is a class; pass an object of it: tools=\[Animals\(\.\.\.\)\]"),
+        (Animals.ape, r"ape is a method without its object"),
         ("ping", "pass the function itself"),
         (b"ping", "pass the function itself"),
         (None, "pass a function"),

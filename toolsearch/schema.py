@@ -146,6 +146,8 @@ def _describe(fn: Callable[..., Any]) -> FunctionDescription:
     description, documented = parse_docstring(docstring(fn))
     arguments: list[Argument | Parameter] = []
     parameters = parameters_of(fn)
+    if parameters and parameters[0].name in ("self", "cls") and _is_unbound(fn):
+        raise ConfigurationError(f"{origin(fn)} is a method without its object; pass the object, or object.method")
     for parameter in parameters:
         if parameter.variadic:
             raise ConfigurationError(
@@ -158,6 +160,12 @@ def _describe(fn: Callable[..., Any]) -> FunctionDescription:
     except PydanticInvalidForJsonSchema:
         raise _first_refusal(fn, parameters, arguments) from None
     return FunctionDescription(description, schema, tuple(arguments))
+
+
+def _is_unbound(fn: Callable[..., Any]) -> bool:
+    """Whether a plain function was written in a class."""
+    *_, holder, _ = ("", *fn.__qualname__.split(".")) if inspect.isfunction(fn) else ("", "")
+    return holder not in ("", "<locals>")
 
 
 def _first_refusal(
