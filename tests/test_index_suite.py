@@ -1,6 +1,15 @@
-"""The contract of an index holds for the built-in ones that need no extra."""
+"""The contract of an index holds for the built-in ones."""
 
-from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolIndex
+import pytest
+
+from toolsearch.indexes import (
+    Bm25ToolIndex,
+    HybridToolIndex,
+    RegexToolIndex,
+    ToolIndex,
+    ToolReference,
+    VectorToolIndex,
+)
 from toolsearch.testing import ToolIndexSuite
 
 
@@ -23,3 +32,64 @@ class TestRegexContract(ToolIndexSuite):
 
     def make_index(self) -> ToolIndex:
         return RegexToolIndex()
+
+
+class OwnIndex:
+    """An index that only ranks, as one of a user's own does."""
+
+    def build(self, tools):
+        searcher = Bm25ToolIndex().build(tools)
+
+        class OwnSearcher:
+            def search(self, query, *, max_results=5, category=None):
+                return searcher.search(query, max_results=max_results, category=category)
+
+        return OwnSearcher()
+
+
+class TestHybridOfWordsContract(ToolIndexSuite):
+    """A hybrid without vectors, and with a part that has no scores."""
+
+    def make_index(self) -> ToolIndex:
+        return HybridToolIndex([Bm25ToolIndex(), RegexToolIndex(), OwnIndex()])
+
+
+class WithEmbedder(ToolIndexSuite):
+    """An embedder that needs no weights."""
+
+    @pytest.fixture(autouse=True)
+    def _embedder(self, word_embedder):
+        pytest.importorskip("faiss")
+        self.embedder = word_embedder()
+
+
+class TestVectorContract(WithEmbedder):
+    """Searching by meaning."""
+
+    def make_index(self) -> ToolIndex:
+        return VectorToolIndex(self.embedder)
+
+
+class TestHybridContract(WithEmbedder):
+    """Searching by words and meaning."""
+
+    def make_index(self) -> ToolIndex:
+        return HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(self.embedder)])
+
+
+@pytest.mark.vector
+class TestHybridWithARealModelContract(ToolIndexSuite):
+    """The real embedder has something to say of every query."""
+
+    @pytest.fixture(autouse=True)
+    def _embedder(self, minilm):
+        self.embedder = minilm
+
+    def make_index(self) -> ToolIndex:
+        return HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(self.embedder)])
+
+    def test_tools_without_differences_are_all_found_in_order_of_name(self) -> None:
+        """To a model "tool a" and "tool b" do differ; all are found."""
+        tools = [ToolReference(name=f"tool {letter}", description="Look something up.") for letter in "dbcae"]
+        response = self.make_index().build(tools).search("look up", max_results=10)
+        assert sorted(response.names) == sorted(tool.name for tool in tools)
