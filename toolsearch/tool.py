@@ -15,6 +15,16 @@ from .decorator import ResultConverter, ToolMark, ToolOptions, mark_of, tool
 from .errors import AsyncCallableError, ConfigurationError
 from .indexes.reference import ToolReference
 from .signature import Binding, bind_by_name, default_name, docstring, is_async, origin, takes_anything
+from .tool_fields import (
+    checked_function,
+    checked_name,
+    checked_parameters,
+    checked_tags,
+    checked_text,
+    checked_timeout,
+    checked_twin,
+    in_words,
+)
 from .worker import in_worker_thread
 
 __all__ = ["ResultConverter", "Tool", "ToolContext", "ToolOptions", "tool"]
@@ -87,9 +97,9 @@ class Tool:
         result_converter: ResultConverter | None = None,
         afn: Callable[..., Any] | None = None,
     ) -> None:
-        self.name = self.original_name = _checked_name(name)
-        self.fn = _checked_function(name, fn)
-        self.afn = _checked_twin(name, fn, afn)
+        self.name = self.original_name = checked_name(name)
+        self.fn = checked_function(name, fn)
+        self.afn = checked_twin(name, fn, afn)
         self.is_async = is_async(fn)
         self._binding: Binding | None = None
         if parameters is None:
@@ -97,15 +107,15 @@ class Tool:
         else:
             documented = ""
         self.description = (
-            _checked_text(name, "description", description) or documented or docstring(fn) or _in_words(name)
+            checked_text(name, "description", description) or documented or docstring(fn) or in_words(name)
         )
-        self.parameters, self._schema_digest = _checked_parameters(name, parameters)
-        self.source = _checked_text(name, "source", source) or None
-        self.tags = _checked_tags(name, tags)
-        self.search_text = _checked_text(name, "search_text", search_text)
+        self.parameters, self._schema_digest = checked_parameters(name, parameters)
+        self.source = checked_text(name, "source", source) or None
+        self.tags = checked_tags(name, tags)
+        self.search_text = checked_text(name, "search_text", search_text)
         self.return_direct = return_direct
         self.concurrent = concurrent
-        self.timeout = _checked_timeout(name, timeout)
+        self.timeout = checked_timeout(name, timeout)
         self.result_converter = result_converter
         self._reference: ToolReference | None = None
         self._definition_digest: bytes | None = None
@@ -295,74 +305,3 @@ class Tool:
 
     def _async_only(self) -> str:
         return f"the tool {self.name!r} is async; use acall or astream of the client, or acall of the tool"
-
-
-def _checked_name(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise ConfigurationError(f"a tool's name is a text that is not empty, not {name!r}")
-    return name
-
-
-def _checked_function(name: str, fn: Any) -> Callable[..., Any] | None:
-    if fn is None or (callable(fn) and not isinstance(fn, type) and not inspect.isasyncgenfunction(fn)):
-        return fn  # checked to be callable
-    if inspect.isasyncgenfunction(fn):
-        raise ConfigurationError(f"the tool {name!r} has an async generator for a function; return a list instead")
-    raise ConfigurationError(f"the tool {name!r} needs a function, not {fn!r}")
-
-
-def _checked_twin(name: str, fn: Any, afn: Any) -> Callable[..., Any] | None:
-    if afn is not None and (fn is None or is_async(fn) or not is_async(afn)):
-        raise ConfigurationError(f"afn of the tool {name!r} is an async function beside a sync fn")
-    return afn  # type: ignore[no-any-return]  # checked to be callable
-
-
-def _checked_tags(name: str, tags: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(tags, str):
-        raise ConfigurationError(f"the tags of the tool {name!r} are a list of texts; write tags=[{tags!r}]")
-    listed = tuple(tags)
-    if not all(isinstance(tag, str) for tag in listed):
-        raise ConfigurationError(f"the tags of the tool {name!r} are a list of texts, not {listed!r}")
-    return listed
-
-
-def _checked_text(name: str, field: str, text: Any) -> str:
-    if text is not None and not isinstance(text, str):
-        raise ConfigurationError(f"the {field} of the tool {name!r} is a text, not {text!r}")
-    return text or ""
-
-
-def _checked_timeout(name: str, timeout: object) -> float | None:
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
-        raise ConfigurationError(f"the timeout of the tool {name!r} is a number of seconds above 0, not {timeout!r}")
-    return timeout
-
-
-def _checked_parameters(name: str, parameters: object) -> tuple[Mapping[str, Any], bytes]:
-    """An object schema, with `type` and `properties` where they were left out, and its digest."""
-    what = f"the parameters of the tool {name!r} must be a JSON Schema of an object"
-    if not isinstance(parameters, Mapping):
-        raise ConfigurationError(f"{what}, not {parameters!r}")
-    kind = parameters.get("type", "object")
-    if kind != "object":
-        raise ConfigurationError(f"{what}; its type is {kind!r}: wrap it as a property of one")
-    if not isinstance(parameters.get("properties", {}), Mapping):
-        raise ConfigurationError(f"{what}; its properties are {parameters['properties']!r}")
-    schema = parameters if isinstance(parameters, dict) else dict(parameters)
-    if "type" not in schema:  # MCP servers leave them out, providers want them
-        schema = {"type": "object", **schema}
-    if "properties" not in schema:
-        schema = {**schema, "properties": {}}
-    try:
-        text = json.dumps(schema, sort_keys=True, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{what} that can be written as JSON: {error}") from error
-    return schema, hashlib.blake2b(text.encode(), digest_size=16).digest()
-
-
-def _in_words(name: str) -> str:
-    from .names import words_of
-
-    return " ".join(words_of(name)).capitalize() or name
