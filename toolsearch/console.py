@@ -1,0 +1,31 @@
+"""How the command line talks: tables that fit, and errors in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+
+from .errors import ToolSearchError
+
+__all__ = ["clear_errors", "make_console"]
+
+_LOG_WIDTH = 110
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """A console that is wide enough for tables where the output is a file or a log."""
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=_LOG_WIDTH)
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Turn the library's errors into one line on standard error and exit code 2, without a traceback."""
+    try:
+        yield
+    except ToolSearchError as error:
+        typer.echo(f"toolsearch: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(2) from None
