@@ -30,14 +30,13 @@ _ASCII_WORDS = re.compile(r"([A-Za-z0-9]+)(?:'[sS]\b)?")
 _POSSESSIVE = re.compile(r"(?<=\w)['’][sS]\b")
 # getHTTPServer -> get, HTTP, Server; S3Bucket -> S3, Bucket; userIDs -> user, IDs.
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
-_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_DIGITS = re.compile(r"\d+")
 # Scripts written without spaces: Thai, Lao, Burmese, Khmer; Han, kana, and Hangul (spaced, but its particles cling).
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _FIRST_IDEOGRAPH = "\u3005"
-_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _RUNS = re.compile(f"([{_UNSPACED}]+)|([^{_UNSPACED}]+)")
 # Vowel signs of Arabic and Hebrew, and the stretching stroke: most writers leave them out.
 _UNWRITTEN = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
@@ -135,16 +134,15 @@ def _analysed(word: str) -> Iterator[str]:
         if len(word) <= LONGEST_TERM:
             yield stem(word.lower())
         return
-    pieces = _pieces(word)
-    if len(pieces) > 1 and len(word) <= LONGEST_TERM and not _ANY_UNSPACED.search(word):
-        yield stem(fold(word))  # GitHub is also github
-    for piece in pieces:
-        folded = fold(piece)
-        if folded.isascii():
-            yield from _spaced(folded)
+    for unspaced, spaced in _RUNS.findall(word):
+        if unspaced:
+            yield from _pairs(fold(unspaced))
             continue
-        for unspaced, spaced in _RUNS.findall(folded):
-            yield from _pairs(unspaced) if unspaced else _spaced(spaced)
+        pieces = _pieces(spaced)
+        if len(pieces) > 1 and len(spaced) <= LONGEST_TERM:
+            yield stem(fold(spaced))  # GitHub is also github
+        for piece in pieces:
+            yield from _spaced(fold(piece))
 
 
 def _pieces(word: str) -> list[str]:
@@ -170,10 +168,9 @@ def _spaced(run: str) -> Iterator[str]:
     if len(run) > LONGEST_TERM:
         return
     yield stem(run)
-    if not run.isalpha():
-        for letters in _LETTERS.findall(run):
-            if letters != run:
-                yield stem(letters)
+    letters = _DIGITS.split(run)
+    if len(letters) > 1:
+        yield from (stem(part) for part in letters if len(part) > 1)
 
 
 def _pairs(run: str) -> Iterator[str]:

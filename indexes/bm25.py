@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Sequence
 
-from ..errors import ConfigurationError, IndexFailure
+from ..errors import ConfigurationError
 from .documents import shared_terms
 from .explain import Explainer
+from .failures import index_failures
 from .query import ParsedQuery, parse
 from .reference import ToolReference
 from .response import ToolSearchResponse
@@ -53,7 +53,7 @@ class Bm25ToolIndex:
 
         Raises:
             DuplicateToolError: two tools have one name.
-            IndexFailure: tantivy failed.
+            IndexFailure: tantivy failed, or a tool's schema is not JSON.
         """
         return Bm25Searcher(tools, self._min_score, type(self).__name__)
 
@@ -70,10 +70,10 @@ class Bm25Searcher:
         self._catalog = Catalog(tools)
         self._min_score = min_score
         self._search_type = search_type
-        self._documents = shared_terms.of(self._catalog.tools)
-        self._vocabulary = Vocabulary(self._documents)
-        self._name_shares: list[tuple[tuple[str, float], ...] | None] = [None] * len(self._documents)
-        with _failures("the tools could not be indexed"):
+        self._name_shares: list[tuple[tuple[str, float], ...] | None] = [None] * len(self._catalog)
+        with index_failures("the tools could not be indexed"):
+            self._documents = shared_terms.of(self._catalog.tools)
+            self._vocabulary = Vocabulary(self._documents)
             self._engine = TermEngine(self._documents, self._catalog.keys, self._vocabulary)
 
     @property
@@ -99,7 +99,7 @@ class Bm25Searcher:
             return Scores(note=Note("empty_query", "The query holds no word or number; say what the tool should do."))
         if not parsed.weights:
             return Scores()
-        with _failures("the search failed"):
+        with index_failures("the search failed"):
             values, total = self._ranked(parsed, len(self._catalog) if self._min_score else limit, category)
         explainer = Explainer(parsed, self._documents, self._vocabulary)
         note: Note | None = None
@@ -151,12 +151,3 @@ class Bm25Searcher:
         shares = tuple((term, _NAME_COVERAGE * self._vocabulary.idf[term] / total) for term in name)
         self._name_shares[position] = shares
         return shares
-
-
-@contextmanager
-def _failures(what: str) -> Iterator[None]:
-    """Turn the engine's errors (ValueError and the like) into the library's own."""
-    try:
-        yield
-    except (ValueError, RuntimeError, OSError, OverflowError) as error:
-        raise IndexFailure(f"{what}: {error}") from error

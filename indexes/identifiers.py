@@ -29,7 +29,8 @@ def identifier_key(text: str) -> str:
     if text.isascii():
         return _plain_key(text) or text.strip()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", readable(text)).casefold())
-    return "".join(c for c in folded if c.isalnum() or unicodedata.category(c)[0] == "M") or folded.strip()
+    key = "".join(char for char in folded if char.isalnum() or unicodedata.category(char)[0] == "M")
+    return unicodedata.normalize("NFC", key) or folded.strip()
 
 
 def identifiers_in(text: str) -> list[str]:

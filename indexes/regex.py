@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .documents import shared_terms
 from .explain import Explainer
+from .failures import index_failures
 from .pattern import InvalidPatternError, as_bytes, compile_pattern, glob_to_pattern, kind_of
 from .query import parse
 from .reference import ToolReference
@@ -45,6 +46,7 @@ class RegexToolIndex:
 
         Raises:
             DuplicateToolError: two tools have one name.
+            IndexFailure: a tool's schema is not JSON.
         """
         return RegexSearcher(tools, type(self).__name__)
 
@@ -62,7 +64,8 @@ class RegexSearcher:
             (as_bytes(tool.name), as_bytes(f"{tool.description}\n{tool.search_text}".strip()[:_LONGEST_TEXT]))
             for tool in self._catalog.tools
         ]
-        self._documents = shared_terms.of(self._catalog.tools)
+        with index_failures("the tools could not be indexed"):
+            self._documents = shared_terms.of(self._catalog.tools)
         self._vocabulary = Vocabulary(self._documents)
         self._in_name: dict[str, list[int]] = {}
         self._anywhere: dict[str, list[int]] = {}

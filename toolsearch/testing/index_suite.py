@@ -104,7 +104,7 @@ class ToolIndexSuite:
 
     def test_a_name_inside_a_long_request_is_found_first(self) -> None:
         """An identifier in a request names a tool, however much else is said."""
-        query = "Show what a folder of the disk holds and put a sentence into another language, but first use sendEmail now."
+        query = "Show what a folder holds, put a sentence into another language, but first use sendEmail now."
         names = self.make_searcher().search(query).names
         assert names[:1] == ("sendEmail",), f"found {names}"
 
@@ -153,11 +153,12 @@ class ToolIndexSuite:
         searcher = self.make_index().build(self.tools[:1])
         assert searcher.search("weather").names == ("get_weather",)
 
-    def test_tools_without_differences_are_all_found_in_order_of_name(self) -> None:
-        """Equal tools tie, and ties go by name."""
+    def test_tools_that_hardly_differ_are_all_found(self) -> None:
+        """None hides another, and ties go by name."""
         tools = [ToolReference(name=f"tool {letter}", description="Look something up.") for letter in "dbcae"]
         response = self.make_index().build(tools).search("look up", max_results=10)
-        assert list(response.names) == sorted(tool.name for tool in tools)
+        assert set(response.names) == {tool.name for tool in tools}
+        self._check(response, tools, 10)
 
     def test_a_query_without_content_finds_nothing_and_says_so(self) -> None:
         """Blank queries are answered with a reason."""

@@ -1,0 +1,190 @@
+"""Text becomes the same terms however it is written."""
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch.indexes import analysis
+from toolsearch.indexes.analysis import LONGEST_TERM, fold, joined, stem, terms, word_terms, words
+from toolsearch.indexes.identifiers import identifier_key, identifiers_in, readable
+
+ANYTHING = st.text(st.characters(exclude_categories=()), max_size=60)
+WORD = st.from_regex(r"[a-z]{1,20}", fullmatch=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("create_issue", ["creat", "issu"]),
+        ("list-files/by.date:now", ["list", "file", "by", "date", "now"]),
+        ("sendEmail", ["sendemail", "send", "email"]),
+        ("getHTTPServerById", ["gethttpserverbyid", "get", "http", "server", "by", "id"]),
+        ("userIDs", ["userid", "user", "id"]),
+        ("S3Bucket", ["s3bucket", "s3", "bucket"]),
+        ("OAuth2", ["oauth2", "o", "auth2", "auth"]),
+        ("base64 utf8", ["base64", "base", "utf8", "utf"]),
+        ("the user's file", ["the", "user", "file"]),
+        ("what’s", ["what"]),
+        ("GitHub", ["github", "git", "hub"]),
+        ("cities", ["citi"]),
+        ("2024-01-31", ["2024", "01", "31"]),
+        ("", []),
+        ("... !?", []),
+        ("🚀", []),
+    ],
+)
+def test_words_are_cut_and_stemmed(text: str, expected: list[str]) -> None:
+    """Separators, camelCase, digits, the possessive and English endings."""
+    assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Envía una notificación", "envia una notificacion"),
+        ("ﬁle", "file"),
+        ("ＡＰＩ", "api"),
+        ("e\u0301te\u0301", "été"),
+        ("STRASSE", "Straße"),
+        ("ISTANBUL", "istanbul"),
+        ("İSTANBUL", "istanbul"),
+        ("ıstanbul", "Istanbul"),
+        ("Δοκιμή", "δοκιμη"),
+        ("ΟΔΟΣ", "οδός"),
+        ("مُحَمَّد", "محمد"),
+        ("soft\u00adware", "software"),
+        ("Ørsted Łódź", "orsted lodz"),
+    ],
+)
+def test_two_spellings_give_the_same_terms(one: str, other: str) -> None:
+    """Compatibility forms, accents, Turkish i, final sigma, vowel signs, soft hyphens."""
+    assert terms(one) == terms(other)
+
+
+@pytest.mark.parametrize("word", ["مُحَمَّد", "हिन्दी", "שָׁלוֹם", "தமிழ்", "Привет", "йод"])
+def test_marks_do_not_split_a_word(word: str) -> None:
+    """Vowel signs and viramas belong to the letter before them."""
+    assert len(terms(word)) == 1
+
+
+def test_accents_are_folded_for_latin_and_greek_only() -> None:
+    """Another letter is not an accent: й stays й."""
+    assert fold("й") == "й"
+    assert fold("é") == "e"
+
+
+def test_ideographs_give_characters_and_pairs() -> None:
+    """So a word is found within a sentence without blanks."""
+    assert terms("法令検索") == ["法", "令", "検", "索", "法令", "令検", "検索"]
+    assert set(terms("法令")) <= set(terms("法令を調べて"))
+
+
+def test_thai_gives_pairs_with_their_marks() -> None:
+    """A Thai word is found within a sentence; a vowel sign stays with its consonant."""
+    assert set(terms("ที่นี่")) <= set(terms("อยู่ที่นี่แล้ว"))
+    assert not any(unicodedata.category(term[0]).startswith("M") for term in terms("ที่นี่"))
+
+
+def test_mixed_scripts_are_cut_where_the_script_changes() -> None:
+    """Latin words inside Chinese text are words."""
+    assert "github" in terms("在GitHub上搜索")
+    assert "api" in terms("查询API文档")
+
+
+def test_what_is_too_long_is_no_word() -> None:
+    """A pasted key or image is dropped, its neighbours stay."""
+    assert terms(f"open {'x' * (LONGEST_TERM + 1)} now") == ["open", "now"]
+    assert terms("x" * LONGEST_TERM) == ["x" * LONGEST_TERM]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("create_issue", "createissu"), ("createIssue", "createissu"), ("Create-Issue", "createissu"), ("fetch", None)],
+)
+def test_a_name_of_several_words_also_gives_the_whole(name: str, expected: str | None) -> None:
+    """One term for every casing and separator."""
+    assert joined(name) == expected
+
+
+@given(ANYTHING)
+def test_any_text_can_be_analysed(text: str) -> None:
+    """Terms are encodable, without blanks, in small letters and of bounded length."""
+    for term in terms(text):
+        term.encode("utf-8")
+        assert term
+        assert not re.search(r"\s", term)
+        assert len(unicodedata.normalize("NFC", term)) <= LONGEST_TERM * 4
+
+
+@given(ANYTHING, ANYTHING)
+def test_texts_do_not_run_into_each_other(one: str, other: str) -> None:
+    """The terms of two texts with a line break between are those of the first, then those of the second."""
+    assert terms(f"{one}\n{other}") == terms(one) + terms(other)
+
+
+@given(ANYTHING)
+def test_compatibility_forms_do_not_matter(text: str) -> None:
+    """A text and its NFKC form give the same terms."""
+    clean = readable(text)
+    assert terms(unicodedata.normalize("NFKC", clean)) == terms(clean)
+
+
+@given(st.lists(WORD, min_size=1, max_size=5))
+def test_every_way_to_write_a_name_shares_the_words(parts: list[str]) -> None:
+    """snake, kebab, dotted and spaced names give the same terms."""
+    expected = terms(" ".join(parts))
+    for separator in "_-./:":
+        assert terms(separator.join(parts)) == expected
+
+
+@given(WORD)
+def test_case_does_not_matter(word: str) -> None:
+    """A word in capitals, or with a capital, gives the same terms."""
+    assert terms(word.upper()) == terms(word.capitalize()) == terms(word)
+
+
+@given(ANYTHING)
+def test_remembering_changes_nothing(text: str) -> None:
+    """A word's terms are the same when they come from memory."""
+    for word in words(text):
+        analysis._word_terms.pop(word, None)
+        assert word_terms(word) == word_terms(word)
+
+
+def test_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many words there are, only so many are kept."""
+    monkeypatch.setattr(analysis, "_REMEMBERED", 50)
+    monkeypatch.setattr(analysis, "_word_terms", {})
+    terms(" ".join(f"word{number}" for number in range(500)))
+    assert len(analysis._word_terms) <= 50
+
+
+def test_stems_are_of_english_words_only() -> None:
+    """Numbers, short and foreign words stay whole."""
+    assert stem("running") == "run"
+    assert [stem(word) for word in ("as", "ab12s", "цели")] == ["as", "ab12s", "цели"]
+
+
+def test_identifiers_are_words_no_prose_has() -> None:
+    """Separators inside, a capital inside, or backquotes; punctuation around them does not belong."""
+    text = 'First call `fetch`, then (createIssue) and "github.create-issue"; finally list_files. Thanks, Anna!'
+    assert identifiers_in(text) == ["fetch", "createIssue", "github.create-issue", "list_files"]
+    assert identifiers_in("Please show me the weather in Amsterdam today.") == []
+
+
+@given(ANYTHING)
+def test_identifiers_and_keys_exist_for_any_text(text: str) -> None:
+    """No text breaks them, and a key is its own key."""
+    identifiers_in(text)
+    key = identifier_key(text)
+    assert identifier_key(key) == key
+
+
+def test_keys_of_names_ignore_casing_and_separators() -> None:
+    """Two names without letters stay apart."""
+    spellings = ("getWeather", "get_weather", "GET-WEATHER", "get weather")
+    assert {identifier_key(name) for name in spellings} == {"getweather"}
+    assert identifier_key("🚀") != identifier_key("🌦")

@@ -1,0 +1,258 @@
+"""Searching by words: ranking, the minimum, and how it is built."""
+
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolsearch.errors import ConfigurationError, IndexFailure
+from toolsearch.indexes import Bm25ToolIndex, ToolReference
+from toolsearch.indexes.documents import TermsCache, parameter_texts, shared_terms, tool_terms
+from toolsearch.indexes.query import clauses, parse
+from toolsearch.indexes.vocabulary import Vocabulary, one_edit_apart
+
+WORD = st.sampled_from("weather city email send list file issue create get data user report chart table".split())
+
+
+def reference(name: str, description: str = "", **more: str) -> ToolReference:
+    """Return a tool with a name and a description."""
+    return ToolReference(name=name, description=description, search_text=more.get("search_text", ""))
+
+
+def vocabulary(*tools: ToolReference) -> Vocabulary:
+    """Return the vocabulary of some tools."""
+    return Vocabulary([tool_terms(tool) for tool in tools])
+
+
+def test_a_word_in_the_name_counts_more_than_in_the_description() -> None:
+    """Between tools of equal length."""
+    tools = [reference("alpha_beta", "gamma delta"), reference("gamma_delta", "alpha beta")]
+    assert Bm25ToolIndex().build(tools).search("gamma").names == ("gamma_delta", "alpha_beta")
+
+
+def test_a_rare_word_counts_more_than_a_common_one() -> None:
+    """`invoice` is one tool's, `list` is everyone's."""
+    tools = [reference(f"list_{thing}", "List them.") for thing in ("users", "files", "events", "pods")]
+    tools.append(reference("show", "Show an invoice."))
+    assert Bm25ToolIndex().build(tools).search("list invoice").names[0] == "show"
+
+
+def test_each_clause_of_a_request_wins_places() -> None:
+    """A request for two things finds a tool for each, though one clause has many more words."""
+    tools = [
+        reference(f"weather_{n}", "Weather forecast with wind, rain and temperature for a city") for n in range(10)
+    ]
+    tools.append(reference("send_email", "Sends a message"))
+    query = "Tell me the weather forecast with wind, rain and temperature for my city, and then email it to Anna."
+    assert "send_email" in Bm25ToolIndex().build(tools).search(query, max_results=3).names
+
+
+def test_the_order_of_clauses_does_not_matter() -> None:
+    """The same tools are found."""
+    tools = [reference("get_weather", "Weather of a city"), reference("send_email", "Sends a message")]
+    searcher = Bm25ToolIndex().build(tools)
+    one = searcher.search("look up the weather there. send an email to him")
+    other = searcher.search("send an email to him. look up the weather there")
+    assert set(one.names) == set(other.names) == {"get_weather", "send_email"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one two three. four five six", ["one two three.", "four five six"]),
+        ("one two three and then four five six", ["one two three", "four five six"]),
+        ("one two three, and four five six", ["one two three", "four five six"]),
+        ("salt and pepper", ["salt pepper"]),
+        ("one two three\nfour five six", ["one two three", "four five six"]),
+        ("查询今天的天气，然后发送邮件给他", ["查询今天的天气", "然后发送邮件给他"]),
+        ("", []),
+    ],
+)
+def test_a_request_falls_into_clauses(text: str, expected: list[str]) -> None:
+    """At sentence ends and connectors; short parts stay with their neighbour."""
+    assert [part for part in clauses(text) if part] == expected
+
+
+def test_a_long_text_has_a_bounded_number_of_clauses() -> None:
+    """And no word of it is lost."""
+    parts = clauses("This is sentence number one. " * 500)
+    assert len(parts) == 12
+    assert sum(part.count("number") for part in parts) == 500
+
+
+def test_an_unknown_word_stands_for_those_near_it() -> None:
+    """One edit away, swapped letters, or a long common beginning."""
+    known = vocabulary(reference("weather notification configure"))
+    assert known.close_to("wether") == ["weather"]
+    assert known.close_to("ewather") == ["weather"]
+    assert known.close_to("config") == ["configur"]
+    assert known.close_to("leather") == []
+    assert known.close_to("win") == []
+
+
+@given(st.text("abc", min_size=5, max_size=8), st.data())
+def test_one_edit_is_seen(word: str, data: st.DataObject) -> None:
+    """Whatever single edit was made, wherever, and in both directions."""
+    at = data.draw(st.integers(0, len(word) - 1))
+    edited = data.draw(
+        st.sampled_from(
+            [
+                word[:at] + "x" + word[at:],
+                word[:at] + "x" + word[at + 1 :],
+                word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :],
+            ]
+        )
+    )
+    assert one_edit_apart(word, edited) == one_edit_apart(edited, word) == (word != edited)
+
+
+@given(st.text("ab", max_size=7), st.text("ab", max_size=7))
+def test_one_edit_is_what_a_naive_search_says(one: str, other: str) -> None:
+    """Compared with trying every edit."""
+    letters = "ab"
+    edits = {one[:i] + one[i + 1 :] for i in range(len(one))}
+    edits |= {one[:i] + c + one[i:] for i in range(len(one) + 1) for c in letters}
+    edits |= {one[:i] + c + one[i + 1 :] for i in range(len(one)) for c in letters}
+    edits |= {one[:i] + one[i + 1] + one[i] + one[i + 2 :] for i in range(len(one) - 1)}
+    expected = other in edits - {one} and min(len(one), len(other)) >= 5
+    assert one_edit_apart(one, other) == expected
+
+
+def test_the_shares_of_a_query_are_of_its_rarity() -> None:
+    """What is matched is weighed by IDF; an unknown word weighs like the rarest."""
+    known = vocabulary(*(reference(f"list_{n}") for n in "abcdefgh"), reference("invoice"))
+    parsed = parse("list invoice", known)
+    assert parsed.matched_share(["invoic"]) > 0.8
+    assert parsed.matched_share(["list", "invoic"]) == pytest.approx(1.0)
+    assert parsed.matched_share([]) == 0.0
+    assert parse("zzzz invoice", known).matched_share(["invoic"]) == pytest.approx(0.4, abs=0.1)
+
+
+def test_min_score_drops_what_matches_too_little() -> None:
+    """A share of the query, so the same number means the same in any catalogue."""
+    tools = [reference("get_weather", "Weather of a city"), reference("get_time", "Time in a city")]
+    tools += [reference(f"other_{n}", f"Thing {n}") for n in range(30)]
+    strict = Bm25ToolIndex(min_score=0.9).build(tools)
+    assert strict.search("weather city").names == ("get_weather",)
+    assert strict.search("weather city").total_matches == 1
+    assert Bm25ToolIndex().build(tools).search("weather city").total_matches == 2
+
+
+def test_nothing_above_the_minimum_is_said() -> None:
+    """It is another answer than that nothing matched."""
+    searcher = Bm25ToolIndex(min_score=0.9).build([reference("get_weather", "Weather of a city")])
+    response = searcher.search("weather quux flurb")
+    assert response.hits == ()
+    assert (response.total_matches, response.reason_code) == (0, "below_minimum")
+    assert "90%" in response.reason
+    assert searcher.search("quux flurb").reason_code == "no_match"
+
+
+def test_min_score_takes_a_clause_for_a_query() -> None:
+    """A tool for one of several things asked for is not below the minimum."""
+    tools = [reference("get_weather", "Weather of a city"), reference("send_email", "Sends a message to somebody")]
+    searcher = Bm25ToolIndex(min_score=0.8).build(tools)
+    assert set(searcher.search("Weather of the city. Send somebody a message.").names) == {"get_weather", "send_email"}
+
+
+def test_a_named_tool_is_never_below_the_minimum() -> None:
+    """Its name is the best of matches."""
+    searcher = Bm25ToolIndex(min_score=1.0).build([reference("get_weather", "Weather of a city")])
+    assert searcher.search("quux flurb get_weather").names == ("get_weather",)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, 7.0, float("nan")])
+def test_a_minimum_is_a_share(share: float) -> None:
+    """Anything else is a mistake of the programmer."""
+    with pytest.raises(ConfigurationError, match="between 0 and 1"):
+        Bm25ToolIndex(min_score=share)
+
+
+def test_building_leaves_no_threads() -> None:
+    """Each writer kept would cost six."""
+    import os
+    from pathlib import Path
+
+    def threads() -> int:
+        tasks = Path(f"/proc/{os.getpid()}/task")
+        return len(list(tasks.iterdir())) if tasks.exists() else threading.active_count()
+
+    tools = [reference("get_weather", "Weather of a city")]
+    kept = [Bm25ToolIndex().build(tools)]
+    before = threads()
+    kept += [Bm25ToolIndex().build(tools) for _ in range(5)]
+    assert threads() <= before
+
+
+def test_an_error_of_the_engine_is_an_index_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the engine's own as its cause."""
+    from toolsearch.indexes import engine
+
+    monkeypatch.setattr(engine, "_LEAST_HEAP", 1)
+    monkeypatch.setattr(engine, "_HEAP_PER_TOOL", 1)
+    with pytest.raises(IndexFailure, match="could not be indexed") as caught:
+        Bm25ToolIndex().build([reference("get_weather")])
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_many_tools_are_ranked_whole() -> None:
+    """More matches than are ranked at once are counted, and returned if asked for."""
+    tools = [reference(f"tool_{n:04}", "Finds an order.") for n in range(1_000)]
+    searcher = Bm25ToolIndex().build(tools)
+    assert searcher.search("order").total_matches == 1_000
+    everything = searcher.search("order", max_results=2_000)
+    assert everything.names == tuple(tool.name for tool in tools)
+
+
+def test_the_analysis_of_a_tool_is_shared_by_content() -> None:
+    """Two indexes over equal tools analyse them once."""
+    tools = [reference(f"shared_{n}", "Some words for the cache.") for n in range(3)]
+    Bm25ToolIndex().build(tools)
+    again = shared_terms.of([reference(f"shared_{n}", "Some words for the cache.") for n in range(3)])
+    assert all(one is other for one, other in zip(again, shared_terms.of(tools), strict=True))
+
+
+def test_the_cache_keeps_what_was_used_last() -> None:
+    """It is bounded; what falls out is analysed anew."""
+    cache = TermsCache(size=2)
+    one, two, three = (reference(f"tool_{n}") for n in range(3))
+    first = cache.of([one])[0]
+    cache.of([two])
+    assert cache.of([one])[0] is first
+    cache.of([three])
+    assert len(cache) == 2
+    assert cache.of([one])[0] is first
+    assert [terms.name for terms in cache.of([one, two, three])] == [("tool", "0"), ("tool", "1"), ("tool", "2")]
+    assert len(cache) == 2
+
+
+def test_parameters_are_read_wherever_a_schema_may_hold_them() -> None:
+    """Names, descriptions, values; in objects, lists, alternatives and definitions."""
+    schema = {
+        "description": "not a parameter's",
+        "properties": {
+            "when": {"anyOf": [{"type": "string", "description": "a date"}, {"type": "null"}]},
+            "rows": {"type": "array", "items": {"properties": {"cell": {"enum": ["left", 3, None, "right"]}}}},
+            "mode": {"const": "fast"},
+        },
+        "$defs": {"Place": {"properties": {"town": {"description": "its name"}}}},
+    }
+    found = parameter_texts(schema)
+    assert sorted(found) == sorted(
+        ["when", "a date", "rows", "cell", "left", "right", "mode", "fast", "town", "its name"]
+    )
+    assert parameter_texts(None) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(WORD, min_size=1, max_size=4), min_size=1, max_size=12), st.lists(WORD, min_size=1, max_size=5)
+)
+def test_whatever_shares_a_word_with_the_query_is_found(descriptions: list[list[str]], query: list[str]) -> None:
+    """And nothing else is; content words only."""
+    tools = [reference(f"t{n}", " ".join(words)) for n, words in enumerate(descriptions)]
+    response = Bm25ToolIndex().build(tools).search(" ".join(query), max_results=100)
+    expected = {f"t{n}" for n, words in enumerate(descriptions) if set(words) & set(query)}
+    assert set(response.names) == expected
+    assert response.total_matches == len(expected)

@@ -1,0 +1,199 @@
+"""Searching by pattern, glob or words."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolsearch.indexes import Match, RegexToolIndex, ToolReference, ToolSearcher
+from toolsearch.indexes.pattern import LONGEST_PATTERN, glob_to_pattern, kind_of
+
+TOOLS = (
+    ToolReference(name="get_user_data", description="Reads a profile."),
+    ToolReference(name="get_order_data", description="Reads an order."),
+    ToolReference(name="acme_get_user_data_v2", description="Reads a profile, newer."),
+    ToolReference(name="github_create_issue", description="Opens an issue."),
+    ToolReference(name="github_list_issues", description="Lists what is open."),
+    ToolReference(name="weather", description="Current weather; colour of the sky. See get_user_data for more."),
+    ToolReference(name="größe", description="Maße in Zentimetern"),
+)
+
+
+@pytest.fixture(scope="module")
+def searcher() -> ToolSearcher:
+    """The tools above, searched by pattern."""
+    return RegexToolIndex().build(TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("get_.*_data", "pattern"),
+        ("^get_", "pattern"),
+        (r"\w+_issue", "pattern"),
+        ("(create|list)_issue", "pattern"),
+        ("(?i)weather", "pattern"),
+        ("list|create issues", "pattern"),
+        ("get_[a-z]+", "pattern"),
+        ("x{2}", "pattern"),
+        ("get_*_data", "glob"),
+        ("github_*", "glob"),
+        ("*", "glob"),
+        ("get_??er_*", "glob"),
+        ("colou?r", "maybe_pattern"),
+        ("issue$", "maybe_pattern"),
+        ("a+b", "maybe_pattern"),
+        ("(unclosed", "maybe_pattern"),
+        ("[a-z", "maybe_pattern"),
+        ("what's the weather? (today)", "words"),
+        ("weather?", "words"),
+        ("(today)", "words"),
+        ('"quoted"', "words"),
+        ("C++", "words"),
+        ("node.js", "words"),
+        ("list files, folders; and more...", "words"),
+        ("how much is $5 in € [roughly]", "words"),
+        ("2 * 3 + 4", "words"),
+        ("**bold** text", "words"),
+        ("get_user_data", "words"),
+        ("pasted .* code " * 100, "words"),
+    ],
+)
+def test_a_query_is_read_as_what_it_looks_like(query: str, kind: str) -> None:
+    """Patterns and globs by their signs; text with stray punctuation is text."""
+    assert kind_of(query) == kind
+
+
+@pytest.mark.parametrize("query", ["get_.*_data", "get_*_data", "GET_.*_DATA", "^get_.+_data$|get_.*_data"])
+def test_a_pattern_ranks_whole_names_then_parts_then_texts(searcher: ToolSearcher, query: str) -> None:
+    """Ties go by name."""
+    assert searcher.search(query).names == ("get_order_data", "get_user_data", "acme_get_user_data_v2", "weather")
+
+
+def test_a_pattern_may_be_anchored(searcher: ToolSearcher) -> None:
+    """To the name, or the text."""
+    assert searcher.search("^get_.*").names == ("get_order_data", "get_user_data")
+    assert searcher.search(r"^opens\b").names == ("github_create_issue",)
+
+
+def test_a_glob_matches_within_a_word(searcher: ToolSearcher) -> None:
+    """Its star does not reach over blanks."""
+    assert searcher.search("github_*").names == ("github_create_issue", "github_list_issues")
+    assert searcher.search("current*sky").hits == ()
+    assert searcher.search("*", max_results=50).total_matches == len(TOOLS)
+
+
+def test_a_match_tells_pattern_and_field(searcher: ToolSearcher) -> None:
+    """So that a reader sees why."""
+    hits = {hit.name: hit.matched for hit in searcher.search("get_user_.*").hits}
+    assert hits["get_user_data"] == (Match("get_user_.*", ("name",)),)
+    assert hits["weather"] == (Match("get_user_.*", ("description",)),)
+
+
+def test_case_is_ignored_in_any_script(searcher: ToolSearcher) -> None:
+    """Also where a letter was composed from two."""
+    assert searcher.search("GRÖ.*").names == ("größe",)
+    assert searcher.search("gro\u0308.*").names == ("größe",)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("(unclosed", "missing )"),
+        ("[a-z", "missing ]"),
+        ("foo(", "missing )"),
+        ("get_(a|b", "missing )"),
+        ("?", "no argument"),
+        (r"get_(?=user)", "Look-ahead"),
+        (r"(?<!x)get_.*", "Look-ahead and look-behind"),
+        (r"(a)\1.*", "Back-references"),
+        (r"a++b", "Possessive"),
+        (r"a{1001}", "Repeat less"),
+        (r"(\w{1,500}x){2}", "repeats too much"),
+        (r"get_.*\Z", r"Write \z"),
+        ("(" * 2_000, "2000 characters"),
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_explained(searcher: ToolSearcher, pattern: str, said: str) -> None:
+    """With what is wrong and what to write; never just an empty list."""
+    response = searcher.search(pattern)
+    assert response.hits == ()
+    assert response.reason_code == "invalid_pattern"
+    assert said in response.reason
+    assert len(response.reason) < 400
+
+
+def test_nothing_is_printed_about_a_bad_pattern(searcher: ToolSearcher, capfd: pytest.CaptureFixture[str]) -> None:
+    """re2 writes to the standard error unless told not to."""
+    searcher.search("(unclosed")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_text_that_happens_to_be_a_pattern_is_searched_as_text(searcher: ToolSearcher) -> None:
+    """If as a pattern it matches nothing."""
+    assert searcher.search("weather+sky").names[:1] == ("weather",)
+    assert searcher.search("colou?r").names == ("weather",)
+
+
+def test_a_pattern_without_a_match_says_so(searcher: ToolSearcher) -> None:
+    """It names the pattern."""
+    response = searcher.search("set_.*_data")
+    assert response.reason_code == "no_match"
+    assert "'set_.*_data'" in response.reason
+
+
+def test_a_pattern_keeps_to_the_category() -> None:
+    """Others are not even looked at."""
+    tools = [ToolReference(name=f"get_{n}", source="even" if n % 2 == 0 else "odd") for n in range(6)]
+    response = RegexToolIndex().build(tools).search("get_.*", category="odd")
+    assert response.names == ("get_1", "get_3", "get_5")
+    assert response.total_matches == 3
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(\w+\s?)*!$", r"(a|a)*b", r"(.*)(.*)(.*)(.*)x=y", r"(x+x+)+y"])
+def test_no_pattern_takes_exponential_time(pattern: str) -> None:
+    """What would keep a backtracking engine busy for years ends within the same test run."""
+    tools = [ToolReference(name="victim", description="a" * 4_000 + " plain words " * 300)]
+    searcher = RegexToolIndex().build(tools)
+    searcher.search(pattern)
+
+
+def test_a_pattern_too_dear_for_many_tools_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the answer says what to do."""
+    from toolsearch.indexes import regex
+
+    monkeypatch.setattr(regex, "_SECONDS", -1.0)
+    response = RegexToolIndex().build(TOOLS).search("get_.*")
+    assert response.reason_code == "invalid_pattern"
+    assert "takes too long" in response.reason
+
+
+def test_words_rank_by_how_much_of_the_query_a_tool_has() -> None:
+    """Coverage before field."""
+    tools = [
+        ToolReference(name="report", description="Numbers."),
+        ToolReference(name="export", description="Writes the weekly report as a table."),
+        ToolReference(name="import", description="Reads a table."),
+    ]
+    assert RegexToolIndex().build(tools).search("weekly report table").names[0] == "export"
+
+
+def test_a_glob_is_taken_literally_but_for_its_signs() -> None:
+    """Dots and the like are themselves."""
+    assert glob_to_pattern("a.b*c") == r"a\.b\S*c"
+    assert glob_to_pattern("***") == r"\S*"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.text(max_size=40), st.text("ab()[]{}*+?.|^$\\-,0123:<=!P ", max_size=30)))
+def test_every_query_is_answered(query: str) -> None:
+    """With hits, or with a reason why not."""
+    response = RegexToolIndex().build(TOOLS).search(query)
+    assert response.hits or response.reason
+    assert {hit.name for hit in response.hits} <= {tool.name for tool in TOOLS}
+
+
+def test_the_longest_pattern_is_stated() -> None:
+    """One character more is refused."""
+    searcher = RegexToolIndex().build(TOOLS)
+    assert searcher.search("get_.*".ljust(LONGEST_PATTERN, "a")).reason_code == "no_match"
+    assert searcher.search("get_.*".ljust(LONGEST_PATTERN + 1, "a")).reason_code == "invalid_pattern"

@@ -1,0 +1,223 @@
+"""Small cases in which searches by words are known to fail."""
+
+from collections.abc import Callable
+
+import pytest
+
+from toolsearch.errors import DuplicateToolError, IndexFailure
+from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolIndex, ToolReference
+
+Make = Callable[[], ToolIndex]
+
+
+def tool(name: str, description: str = "", **parameters: object) -> ToolReference:
+    """Return a tool with the given properties of its schema."""
+    return ToolReference(name=name, description=description, parameters={"type": "object", "properties": parameters})
+
+
+TOOLS = (
+    tool("get_weather", "Returns the current conditions for a city."),
+    tool("sendEmail", "Writes a message to somebody."),
+    tool("hōrei", "日本の法令を検索して一覧を返します。"),
+    tool("avisar", "Envía una notificación al usuario."),
+    tool(
+        "refund", "Gives money back.", charge_id={"type": "string", "description": "Identifier of the Stripe payment"}
+    ),
+    tool("make_chart", "Draws numbers.", shape={"enum": ["scatter", "histogram"]}),
+    tool("list_files", "Lists what a folder holds.", options={"properties": {"recursive": {"type": "boolean"}}}),
+    tool("поиск", "Поиск документов в архиве."),
+    tool("بحث", "البحث عن الفنادق والرحلات"),
+    tool("ค้นหา", "ค้นหาเที่ยวบินและโรงแรม"),
+)
+
+
+@pytest.fixture(params=[Bm25ToolIndex, RegexToolIndex])
+def make(request: pytest.FixtureRequest) -> Make:
+    """Each index that goes by words."""
+    made: Make = request.param
+    return made
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("weather", "get_weather"),
+        ("email", "sendEmail"),
+        ("weathers cities", "get_weather"),
+        ("法令", "hōrei"),
+        ("法令を調べて", "hōrei"),
+        ("envia notificacion", "avisar"),
+        ("ENVÍA NOTIFICACIONES", "avisar"),
+        ("charge_id", "refund"),
+        ("chargeId", "refund"),
+        ("stripe", "refund"),
+        ("histogram", "make_chart"),
+        ("recursive", "list_files"),
+        ("send_email", "sendEmail"),
+        ("horei", "hōrei"),
+        ("wether", "get_weather"),
+        ("wheather", "get_weather"),
+        ("weahter", "get_weather"),
+        ("emial", "sendEmail"),
+        ("histogarm", "make_chart"),
+        ("документов", "поиск"),
+        ("الفنادق", "بحث"),
+        ("เที่ยวบิน", "ค้นหา"),
+    ],
+)
+def test_a_probe_finds_its_tool_first(make: Make, query: str, wanted: str) -> None:
+    """Names, plurals, scripts, accents, parameters, values, misspellings."""
+    names = make().build(TOOLS).search(query).names
+    assert names[:1] == (wanted,), f"{query!r} found {names}"
+
+
+def test_nonsense_finds_nothing_and_says_so(make: Make) -> None:
+    """No tool is better than a wrong one."""
+    response = make().build(TOOLS).search("xyzzy plugh")
+    assert response.hits == ()
+    assert response.reason_code == "no_match"
+
+
+def test_a_correct_word_is_not_guessed_at(make: Make) -> None:
+    """A word the tools know stands for itself, however near another is."""
+    tools = [tool("a", "Draws a chart."), tool("b", "Draws a charm.")]
+    assert make().build(tools).search("charm").names == ("b",)
+
+
+def test_a_name_in_a_long_request_comes_first(make: Make) -> None:
+    """Even where every other word fits other tools better."""
+    rivals = [tool(f"report_{n}", "Write the weekly report about sales and send it to the team.") for n in range(50)]
+    query = "Write the weekly report about sales, send it to the team, and use zz_top_up for what is left." * 20
+    assert make().build([*rivals, tool("zz_top_up", "Adds credit.")]).search(query).names[0] == "zz_top_up"
+
+
+def test_a_prefix_all_tools_share_says_nothing(make: Make) -> None:
+    """`github_` in every name does not hide the word that differs."""
+    tools = [tool(f"github_{what}", f"GitHub: {what}.") for what in ("issues", "commits", "branches", "releases")]
+    searcher = make().build(tools)
+    assert searcher.search("github commits").names[0] == "github_commits"
+    assert searcher.search("commits").names == ("github_commits",)
+    assert searcher.search("github", max_results=10).total_matches == 4
+
+
+def test_words_match_as_words(make: Make) -> None:
+    """`me` is not in `comment`, nor `cat` in `category`."""
+    searcher = make().build([tool("add_comment", "Adds a comment."), tool("list_category", "Lists a category.")])
+    assert searcher.search("cat").hits == ()
+    assert searcher.search("me").hits == ()
+
+
+def test_one_tool_alone_is_found_by_a_word(make: Make) -> None:
+    """In a set of one every word is in every tool, and yet counts."""
+    assert make().build([tool("get_time", "Tells the time.")]).search("time").names == ("get_time",)
+
+
+def test_tools_that_are_all_alike_come_in_order_of_name(make: Make) -> None:
+    """And all of them count as matches."""
+    tools = [tool(f"copy{n:03}", "Looks up an order.") for n in range(300)]
+    response = make().build(tools[::-1]).search("order")
+    assert response.names == tuple(f"copy{n:03}" for n in range(5))
+    assert response.total_matches == 300
+
+
+def test_a_request_of_function_words_only_is_still_searched(make: Make) -> None:
+    """If nothing else is asked, small words count."""
+    searcher = make().build([tool("who_am_i", "Tells the account."), tool("get_time", "Tells the hour.")])
+    assert searcher.search("who am I").names[:1] == ("who_am_i",)
+    assert searcher.search("what are you").hits == ()
+
+
+def test_a_pasted_key_does_not_disturb(make: Make) -> None:
+    """Words of forty characters and more are no words."""
+    searcher = make().build([*TOOLS, tool("data", "QUJDREVG" * 20)])
+    assert searcher.search(f"weather {'QUJDREVG' * 20}").names == ("get_weather",)
+
+
+def test_symbols_beside_words_do_not_matter(make: Make) -> None:
+    """Emoji, arrows, direction marks."""
+    searcher = make().build(TOOLS)
+    assert searcher.search("🌦️ weather → 🚀").names[:1] == ("get_weather",)
+    assert searcher.search("\u202bالفنادق\u202c").names[:1] == ("بحث",)
+    assert searcher.search("🌦️").reason
+
+
+def test_search_text_finds_a_tool_and_is_not_returned(make: Make) -> None:
+    """Aliases are for finding only."""
+    tools = [*TOOLS, ToolReference(name="outlook", description="Messages.", search_text="inbox mailbox")]
+    hit = make().build(tools).search("inbox").hits[0]
+    assert (hit.name, hit.description) == ("outlook", "Messages.")
+    assert hit.matched[0].fields == ("search_text",)
+
+
+def test_source_and_tags_are_searched(make: Make) -> None:
+    """A request may name the server or the topic."""
+    tools = [
+        *TOOLS,
+        ToolReference(name="list_items", description="Lists.", source="pagerduty"),
+        ToolReference(name="add_item", tags=("groceries",)),
+    ]
+    searcher = make().build(tools)
+    assert searcher.search("pagerduty items").names[:1] == ("list_items",)
+    assert searcher.search("groceries").names == ("add_item",)
+
+
+def test_a_weak_answer_names_what_is_missing(make: Make) -> None:
+    """Hits that know little of the request are marked, with the words they lack."""
+    response = make().build(TOOLS).search("reticulate seventeen splines of the weather")
+    assert response.names == ("get_weather",)
+    assert response.reason_code == "weak_match"
+    for word in ("reticulate", "seventeen", "splines"):
+        assert word in response.reason
+
+
+def test_a_good_answer_carries_no_reason(make: Make) -> None:
+    """Nothing to say when all is well."""
+    response = make().build(TOOLS).search("send a message")
+    assert response.names[0] == "sendEmail"
+    assert (response.reason, response.reason_code) == ("", None)
+
+
+def test_matches_tell_words_and_fields(make: Make) -> None:
+    """In the words of the query, weightiest first."""
+    hit = make().build(TOOLS).search("weathers for cities").hits[0]
+    assert {(match.term, match.fields) for match in hit.matched} == {
+        ("weathers", ("name",)),
+        ("cities", ("description",)),
+    }
+
+
+def test_a_schema_of_any_size_is_read_as_far_as_is_sensible(make: Make) -> None:
+    """Five levels deep, and some thousands of parameters."""
+    deep: dict[str, object] = {"description": "bottom"}
+    for _ in range(200):
+        deep = {"properties": {"level": deep}}
+    wide = {"properties": {f"w{n}": {"description": "wide"} for n in range(20_000)}}
+    searcher = make().build([ToolReference(name="deep", parameters=deep), ToolReference(name="wide", parameters=wide)])
+    assert searcher.search("level").names == ("deep",)
+    assert searcher.search("bottom").hits == ()
+    assert searcher.search("wide").names == ("wide",)
+
+
+def test_a_schema_that_is_no_json_is_an_index_failure(make: Make) -> None:
+    """One that holds itself cannot be told apart from others by content."""
+    circular: dict[str, object] = {}
+    circular["properties"] = {"again": circular}
+    with pytest.raises(IndexFailure, match="could not be indexed") as caught:
+        make().build([ToolReference(name="circular", parameters=circular)])
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_two_tools_of_one_name_are_refused(make: Make) -> None:
+    """An answer names tools, so names must be distinct."""
+    with pytest.raises(DuplicateToolError, match="'get_weather'"):
+        make().build([*TOOLS, tool("get_weather")])
+
+
+def test_a_category_counts_its_own_tools_only(make: Make) -> None:
+    """Also where the best matches of the whole set are all elsewhere."""
+    tools = [ToolReference(name=f"issue_{n:03}", description="Issue.", source="tracker") for n in range(400)]
+    notes = [f"note_{n}" for n in range(3)]
+    tools += [ToolReference(name=name, description="Notes on an issue.", source="Note-Book") for name in notes]
+    response = make().build(tools).search("issue", category="notebook")
+    assert response.names == tuple(notes)
+    assert response.total_matches == 3
