@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -11,9 +12,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 pytest.importorskip("mcp")
@@ -21,12 +24,14 @@ pytest.importorskip("mcp")
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolsearch import ChatClient
 from toolsearch.errors import ConfigurationError, DuplicateToolError, MissingExtraError
 from toolsearch.mcp import HttpServer, McpServerError, McpToolError, McpTools, StdioServer
 from toolsearch.mcp import tools as mcp_tools_module
 from toolsearch.mcp.names import public_names
 from toolsearch.mcp.results import convert_result
-from toolsearch.messages import Media
+from toolsearch.messages import Media, ToolMessage
+from toolsearch.testing import ScriptedChatModel
 from toolsearch.tool import Tool, ToolContext
 
 SCRIPTS = Path(__file__).parent / "mcp_servers"
@@ -44,6 +49,33 @@ def plain(name: str, *tools: str, **options: Any) -> StdioServer:
 
 def by_name(mcp: McpTools) -> dict[str, Tool]:
     return {tool.name: tool for tool in mcp.tools()}
+
+
+class Fifo:
+    """A named pipe that a server writes lines to; reading one waits, but not for ever."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.name = str(path)
+        self._fd = os.open(path, os.O_RDWR)  # so that neither opening nor the end of a writer matters
+        self._read = b""
+
+    def line(self) -> str:
+        while b"\n" not in self._read:
+            ready, _, _ = select.select([self._fd], [], [], 20)
+            assert ready, "nothing was written"
+            self._read += os.read(self._fd, 1000)
+        line, _, self._read = self._read.partition(b"\n")
+        return line.decode()
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Iterator[Fifo]:
+    with closing(Fifo(tmp_path / "fifo")) as pipe:
+        yield pipe
 
 
 def children() -> set[int]:
@@ -322,22 +354,64 @@ def test_servers_start_at_the_same_time(tmp_path: Path) -> None:
         assert [tool.name for tool in mcp.tools()] == ["tool_r", "tool_w"]
 
 
-def test_cancelling_an_awaited_call_cancels_it_in_the_server(kit: McpTools, tmp_path: Path) -> None:
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
+def test_trio_uses_connects_and_closes() -> None:
+    async def use() -> object:
+        async with McpTools(plain("a", "get")) as mcp:
+            return await (await mcp.arefresh())[0].acall({"x": 1})
+
+    assert anyio.run(use, backend="trio") == 'a.get {"x": 1}'
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_cancelling_an_awaited_call_cancels_it_in_the_server(kit: McpTools, fifo: Fifo, backend: str) -> None:
+    wait = by_name(kit)["wait"]
 
     async def use() -> str:
-        call = asyncio.create_task(by_name(kit)["wait"].acall({"fifo": str(fifo)}))
-        reader = await asyncio.to_thread(fifo.open)
-        assert await asyncio.to_thread(reader.readline) == "started\n"
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-        with reader:
-            return await asyncio.to_thread(reader.readline)
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait.acall, {"fifo": fifo.name})
+            assert await anyio.to_thread.run_sync(fifo.line) == "started"
+            group.cancel_scope.cancel()
+        return await anyio.to_thread.run_sync(fifo.line)
 
-    assert asyncio.run(use()) == "cancelled\n"
+    assert anyio.run(use, backend=backend) == "cancelled"
     assert by_name(kit)["echo"].call({"text": "still there"}) == "still there"
+
+
+# ---------------------------------------------------------------------- in a conversation
+
+
+def test_model_uses_tools_in_every_driver(kit: McpTools, ask: Any) -> None:
+    calls = [("echo", {"text": "é"}), ("picture", {}), ("fail", {"why": "no luck"}), ("add", {"a": 2})]
+    model = ScriptedChatModel([calls, "Done."])
+    assert ask(ChatClient(model, tools=[kit]), "Go on.").response.text == "Done."
+    echo, picture, fail, add = (m for m in model.requests[1].messages if isinstance(m, ToolMessage))
+    assert (echo.content, echo.is_error) == ("é", False)
+    assert picture.content.startswith("a caption")
+    assert picture.media == (Media("image/png", b"png bytes"),)
+    assert (fail.content, fail.is_error) == ("no luck", True)
+    assert add.content == '{"sum":3}'
+
+
+def test_model_is_told_that_a_server_is_gone_and_the_turn_goes_on() -> None:
+    calls = [[("a_get", {}), ("a_crash", {})], [("a_get", {}), ("b_get", {})], "Sorry."]
+    model = ScriptedChatModel(calls)
+    with McpTools(plain("a", "get", "crash"), plain("b", "get"), prefix="always") as mcp:
+        assert ChatClient(model, tools=[mcp]).call("Go on.").text == "Sorry."
+    get, crash, get_again, other = (m for m in model.requests[2].messages if isinstance(m, ToolMessage))
+    assert (get.content, get.is_error) == ("a.get {}", False)
+    assert crash.is_error
+    assert get_again.content.startswith("server 'a' is not running")
+    assert (other.content, other.is_error) == ("b.get {}", False)
+
+
+def test_new_tools_are_in_the_next_request() -> None:
+    model = ScriptedChatModel([[("grow", {})], "Grown.", [("fresh", {})], "Fresh."])
+    with McpTools(script("changing", "changing.py")) as mcp:
+        client = ChatClient(model, tools=[mcp])
+        assert [client.call("Grow.").text, client.call("Go on.").text] == ["Grown.", "Fresh."]
+    assert [[tool.name for tool in request.tools] for request in model.requests] == [
+        ["grow"], ["grow"], ["grow", "fresh"], ["grow", "fresh"]
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------------- what goes wrong
@@ -473,16 +547,13 @@ def test_closing_what_was_never_used_does_nothing() -> None:
     asyncio.run(McpTools(plain("a", "get")).aclose())
 
 
-def test_close_ends_a_call_that_is_under_way(tmp_path: Path) -> None:
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
+def test_close_ends_a_call_that_is_under_way(fifo: Fifo) -> None:
     mcp = McpTools(script("kit4", "kit.py"))
     wait = by_name(mcp)["wait"]
     with ThreadPoolExecutor(1) as pool:
-        call = pool.submit(wait.call, {"fifo": str(fifo)})
-        with fifo.open() as reader:
-            assert reader.readline() == "started\n"
-            mcp.close()
+        call = pool.submit(wait.call, {"fifo": fifo.name})
+        assert fifo.line() == "started"
+        mcp.close()
         with pytest.raises(McpToolError, match="closed by the application"):
             call.result(20)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import importlib
 import logging
 import math
@@ -32,6 +33,8 @@ _LISTEN_PATIENCE = 5.0
 _RELISTEN_PAUSE = 1.0
 # A process that ignores the end of its input is killed by the SDK within about six seconds; what takes longer is HTTP.
 _CLOSE_PATIENCE = 8.0
+_REASON_PATIENCE = 1.0
+_CLOSED = "it was closed by the application"
 
 
 class Connection:
@@ -91,7 +94,9 @@ class Connection:
             self._ended = asyncio.Event()
             self._settled = asyncio.Event()
             self._thread = thread = hold()
-            self._task = asyncio.create_task(self._serve(), name=f"mcp {self.server.name}")
+            # A context of its own: whoever happens to be the first caller must not be kept, nor traced, for ever.
+            own = contextvars.Context()
+            self._task = asyncio.create_task(self._serve(), name=f"mcp {self.server.name}", context=own)
             self._task.add_done_callback(lambda _: release(thread))
         await self._settled.wait()
 
@@ -107,7 +112,7 @@ class Connection:
                 self._scope.cancel()
                 await asyncio.wait([task])
         if self.state != "failed":
-            self._over("closed", "it was closed by the application")
+            self._over("closed", _CLOSED)
 
     def _request_close(self) -> None:
         self._closing = True
@@ -162,7 +167,7 @@ class Connection:
         was_ready = self.state == "ready"
         self.stale = False
         if self._closing:
-            self._over("closed", "it was closed by the application")
+            self._over("closed", _CLOSED)
         elif was_ready:
             self._over("stopped", "it ended by itself" if failure is None else _describe(failure), stderr)
         else:
@@ -284,10 +289,15 @@ class Connection:
     async def _broke_off(self, tool: str) -> str:
         task = self._task
         if task is not None:  # wait a little for the reason; a process that lingers takes longer than is worth waiting
-            await asyncio.wait([task], timeout=1.0)
+            await asyncio.wait([task], timeout=_REASON_PATIENCE)
+        reason = self.reason
+        if self._closing:
+            reason = _CLOSED
+        elif self._client is not None or self.state == "ready":
+            reason = "it closed the connection"
         return (
-            f"server {self.server.name!r} stopped while it ran {tool!r}: {self.reason}; whether the call took effect "
-            "is unknown, and its tools cannot be used now"
+            f"server {self.server.name!r} stopped while it ran {tool!r}: {reason}; whether the call took effect is "
+            "unknown, and its tools cannot be used now"
         )
 
 

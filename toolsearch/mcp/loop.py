@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 __all__ = ["LoopThread", "arun", "hold", "release", "run"]
@@ -62,7 +64,7 @@ class LoopThread:
 
     def submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
         """Run `work` on the loop, in a copy of the caller's context; cancelling the future cancels it there."""
-        coroutine = work()
+        coroutine = _on_asyncio(work)
         try:
             future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         except RuntimeError:  # the loop is closed: the interpreter is on its way out
@@ -89,6 +91,13 @@ class LoopThread:
         """Wait for the end, unless this is the thread itself."""
         if threading.current_thread() is not self.thread:
             self.thread.join(timeout)
+
+
+async def _on_asyncio(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    sniffio = sys.modules.get("sniffio")
+    if sniffio is not None:  # the caller's context, which this is a copy of, may say that trio is running
+        sniffio.current_async_library_cvar.set("asyncio")
+    return await work()
 
 
 class _Shared:
@@ -161,11 +170,42 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 async def arun(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run `work` on the background loop and await it without holding the caller's loop; cancelling cancels it there."""
+    """Run `work` on the background loop and await it from asyncio or trio; cancelling cancels it there."""
+    import anyio
+
     thread = hold()
     try:
-        return await asyncio.wrap_future(thread.submit(work))
+        return await _completed(thread.submit(work))
     finally:
         if release(thread):
-            await asyncio.shield(asyncio.wrap_future(thread.finished))
+            with anyio.CancelScope(shield=True):
+                await _completed(thread.finished)
             thread.join()
+
+
+async def _completed(future: Future[T]) -> T:
+    """Await a future of another thread on the running loop, whichever library's it is."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return await _completed_on_trio(future)
+    return await asyncio.wrap_future(future)
+
+
+async def _completed_on_trio(future: Future[T]) -> T:
+    import trio
+
+    token = trio.lowlevel.current_trio_token()
+    done = trio.Event()
+
+    def wake(_: Future[T]) -> None:
+        with suppress(trio.RunFinishedError):
+            token.run_sync_soon(done.set)
+
+    future.add_done_callback(wake)
+    try:
+        await done.wait()
+    except BaseException:
+        future.cancel()
+        raise
+    return future.result()
