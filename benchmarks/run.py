@@ -81,11 +81,10 @@ def run_suite(
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Measure one suite and return it as JSON; without tasks, only its size and the break-even size."""
+    """Measure one suite and return it as JSON; without tasks, only its size and the break-even size (with bm25)."""
     payloads = PayloadCounter(counter)
     savings = measure_savings(suite.name, suite.tools, suite.tasks, indexes, payloads, prices, progress=progress)
-    # Ranking plays no part in it, so the first index stands for all.
-    index = next(iter(indexes.values()))
+    index = indexes.get("bm25") or next(iter(indexes.values()))
     return suite_json(savings, find_break_even(suite.tools, index, payloads))
 
 
