@@ -1,0 +1,100 @@
+"""The documentation: every Python block of README.md and docs/ runs as written, every link and example holds."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolsearch
+from toolsearch.testing import OpenAIWireServer
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")])
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#]+)(#[^)]*)?\)")
+
+
+def agent(request: Any) -> Any:
+    """A simple model for the pages: it searches, calls the first tool it finds, and answers."""
+    body = request.json
+    last, names = body["messages"][-1], [tool["function"]["name"] for tool in body.get("tools", [])]
+    if body.get("response_format"):
+        return '{"city": "Amsterdam", "degrees": 12}'
+    if last["role"] == "user" and "tool_search" in names:
+        return [("tool_search", {"query": last["content"] + " weather"})]
+    if last["role"] == "tool" and "- get_weather" in str(last["content"]):
+        return [("get_weather", {"city": "Amsterdam"})]
+    return "It is 12 degrees and rainy: take a coat."
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What the environment says of the provider: a local server instead of the real one."""
+    with OpenAIWireServer(agent) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "test")
+        yield
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_python_blocks_of_a_page_run_as_written(
+    page: Path, provider: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after the other in one namespace, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": f"docs.{page.stem}"}
+    text = page.read_text("utf-8")
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start()) + 1
+        code = compile("\n" * line + block.group(1), str(page), "exec", dont_inherit=True)
+        exec(code, namespace)
+    for value in namespace.values():
+        close = getattr(value, "close", None)
+        if type(value).__module__.startswith("toolsearch") and callable(close):
+            close()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    missing = [m.group(1) for m in LINK.finditer(page.read_text("utf-8")) if not (page.parent / m.group(1)).exists()]
+    assert missing == []
+
+
+def modules() -> list[str]:
+    names = ["toolsearch"]
+    for info in pkgutil.walk_packages(toolsearch.__path__, "toolsearch."):
+        names.append(info.name)
+    return sorted(name for name in names if not name.endswith("__main__"))
+
+
+@pytest.mark.parametrize("name", modules())
+def test_the_examples_in_docstrings_hold(name: str, provider: None) -> None:
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_every_public_class_has_an_example() -> None:
+    data = {"ChatChunk", "RoundStarted", "ToolStarted", "ToolFinished", "TurnFinished"}
+    lacking = [
+        name
+        for name in toolsearch.__all__
+        if isinstance(thing := getattr(toolsearch, name), type)
+        and ">>>" not in (thing.__doc__ or "")
+        and not issubclass(thing, Exception)
+        and not getattr(thing, "_is_protocol", False)
+        and name not in data
+    ]
+    assert lacking == []
+
+
+def test_changelog_and_version_agree() -> None:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert f'version = "{toolsearch.__version__}"' in text
