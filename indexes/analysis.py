@@ -69,8 +69,10 @@ def terms(text: str) -> list[str]:
 
     Example:
         >>> terms("Users' openPullRequests: naïve")
-        ['user', 'open', 'pull', 'request', 'naiv']
+        ['user', 'openpullrequest', 'open', 'pull', 'request', 'naiv']
     """
+    if not text:
+        return []
     known = _word_terms
     found: list[str] = []
     for word in words(text):
@@ -90,7 +92,7 @@ def word_terms(word: str) -> tuple[str, ...]:
     """Return the terms of one of `words`; empty for what is longer than `LONGEST_TERM`."""
     found = _word_terms.get(word)
     if found is None:
-        found = tuple(_analysed(word))
+        found = _plain(word) if word.isascii() and word.isalpha() else tuple(_analysed(word))
         if len(_word_terms) >= _REMEMBERED:
             _word_terms.clear()
         if len(word) <= 2 * LONGEST_TERM:
@@ -129,11 +131,14 @@ def stem(word: str) -> str:
         return _english().analyze(word)[0]
 
 
+def _plain(word: str) -> tuple[str, ...]:
+    """The short way for most words: those of ASCII letters that are not camelCase."""
+    if word.islower():
+        return (stem(word),) if len(word) <= LONGEST_TERM else ()
+    return word_terms(word.lower()) if word.istitle() or word.isupper() else tuple(_analysed(word))
+
+
 def _analysed(word: str) -> Iterator[str]:
-    if word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
-        if len(word) <= LONGEST_TERM:
-            yield stem(word.lower())
-        return
     for unspaced, spaced in _RUNS.findall(word):
         if unspaced:
             yield from _pairs(fold(unspaced))
