@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import iscoroutine, isgenerator
 from typing import Any, TypeAlias, TypeVar
 
 from .chat import ChatRequest, ChatResponse
-from .effects import AdvisorFlow, Effect, RunTools, ToolBatchResult
+from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
 from .errors import ConfigurationError
 from .limits import CallCounter, ToolCallLimits
 from .messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
@@ -157,8 +158,9 @@ class ToolCallingAdvisor:
                 answers[position] = ToolMessage(call.id, call.name, text, is_error=True)
                 if refusal and refusal.ends:
                     breach = breach or refusal.text
-            elif state.intercept and (answer := state.intercept(call)):
-                answers[position] = answer
+        if state.intercept is not None:
+            # To find the names nearest to a wrong one takes time where there are thousands.
+            answers |= yield Perform(partial(_intercepted, state.intercept, calls, frozenset(answers)))
         batch: ToolBatchResult = yield RunTools(
             calls=tuple(calls),
             tools={tool.name: tool for tool in outgoing.tools} if state.executable is None else state.executable,
@@ -167,6 +169,14 @@ class ToolCallingAdvisor:
             raise_on_error=self.raise_on_error,
         )
         return batch, breach
+
+
+def _intercepted(
+    intercept: Callable[[ToolCall], ToolMessage | None], calls: Sequence[ToolCall], refused: frozenset[int]
+) -> dict[int, ToolMessage]:
+    """The calls that are answered before they run, by position."""
+    found = {position: intercept(call) for position, call in enumerate(calls) if position not in refused}
+    return {position: answer for position, answer in found.items() if answer is not None}
 
 
 def _ended(response: ChatResponse, batch: ToolBatchResult, breach: str) -> ChatResponse:
