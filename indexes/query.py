@@ -78,7 +78,8 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
     shown: dict[str, str] = {}
     parts = [_clause_terms(part, shown, vocabulary) for part in clauses(text)]
     every = dict.fromkeys(term for part in parts for term in part)
-    kept = [term for term in every if term not in _function_stems()] or list(every)
+    functional = _function_stems()
+    kept = [term for term in every if term not in functional] or list(every)
     masses = {t: vocabulary.idf.get(t, vocabulary.unknown_idf) * _weight(t) for t in kept}
     if len(masses) > _MOST_TERMS:
         rarest_known = sorted(masses, key=lambda term: (term not in vocabulary.idf, -masses[term]))
@@ -91,7 +92,9 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
             weights[term] = max(weights.get(term, 0.0), _weight(term))
             continue
         # A misspelt word may have lost more to the stemmer than its mistake.
-        asked[term] = tuple(vocabulary.close_to(term) or vocabulary.close_to(shown[term]))
+        asked[term] = tuple(
+            vocabulary.close_to(term) or vocabulary.close_to(shown[term] if shown[term] != term else "")
+        )
         for guess in asked[term]:
             weights[guess] = max(weights.get(guess, 0.0), _GUESS_WEIGHT * _weight(term))
             shown.setdefault(guess, shown[term])

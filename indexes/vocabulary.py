@@ -97,7 +97,9 @@ def one_edit_apart(one: str, other: str) -> bool:
         one, other = other, one
     if len(one) < _SHORTEST_EDITED or len(other) - len(one) > 1 or one == other:
         return False
-    at = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+    at, end = 0, len(one)
+    while at < end and one[at] == other[at]:
+        at += 1
     if len(one) < len(other):
         return one[at:] == other[at + 1 :]
     swapped = one[at + 1 : at + 2] + one[at : at + 1] == other[at : at + 2]
