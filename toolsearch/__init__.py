@@ -1,6 +1,7 @@
 """A chat client whose tool-calling loop is an advisor, and tool search that discloses tools progressively."""
 
 from .advisor import Advisor, ChunkTransformer
+from .augment import AugmentedCall, AugmentedTools
 from .chat import (
     ChatChunk,
     ChatRequest,
@@ -44,6 +45,8 @@ __all__ = [
     "AssistantMessage",
     "AsyncCallableError",
     "AsyncChatStream",
+    "AugmentedCall",
+    "AugmentedTools",
     "ChatChunk",
     "ChatClient",
     "ChatModel",

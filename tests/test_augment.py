@@ -1,0 +1,129 @@
+"""Augmented arguments: fields added to every tool, handed to a consumer, removed before the tool runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from toolsearch import AugmentedTools, ChatClient, ConfigurationError, Tool, ToolContext, ToolMessage, ToolSearchAdvisor
+from toolsearch.augment import AugmentedCall
+from toolsearch.testing import ScriptedChatModel
+
+Ask = Callable[..., Any]
+
+
+class Thought(BaseModel):
+    """Asked of the model with every call."""
+
+    reason: str = Field(description="Why you call the tool.")
+    sure: int = 5
+
+
+def weather(city: str, context: ToolContext, days: int = 1) -> str:
+    """Weather in a city."""
+    return f"{context['unit']} for {days} in {city}"
+
+
+async def remote(text: str) -> str:
+    """Ask a remote service."""
+    return text.upper()
+
+
+def test_the_consumer_gets_what_was_added_and_the_tool_does_not(ask: Ask) -> None:
+    calls: list[AugmentedCall[Thought]] = []
+    steps = [[("weather", {"city": "Gouda", "reason": "They asked.", "days": 2})], "Rain."]
+    model = ScriptedChatModel(steps)
+    client = ChatClient(model, tools=AugmentedTools([weather], Thought, calls.append), context={"unit": "C"})
+    response = ask(client, "Weather?").response
+    assert response.messages[1] == ToolMessage("call_1", "weather", "C for 2 in Gouda")
+    (call,) = calls
+    assert (call.tool.name, call.fields) == ("weather", Thought(reason="They asked."))
+    assert call.arguments == {"city": "Gouda", "reason": "They asked.", "days": 2}
+    assert call.context["unit"] == "C"
+    parameters = model.requests[0].tools[0].parameters
+    assert list(parameters["properties"]) == ["city", "days", "reason", "sure"]
+    assert parameters["required"] == ["city", "reason"]
+    assert parameters["properties"]["reason"]["description"] == "Why you call the tool."
+
+
+def test_a_missing_field_is_answered_to_the_model(ask: Ask) -> None:
+    client = ChatClient(
+        ScriptedChatModel([[("weather", {"city": "Gouda"})], "ok"]),
+        tools=AugmentedTools([weather], Thought, lambda _call: None),
+    )
+    result = ask(client, "Weather?").response.messages[1]
+    assert result.is_error
+    assert "'reason': required" in result.content
+
+
+def test_a_consumer_can_refuse_a_call(ask: Ask) -> None:
+    def refuse(call: AugmentedCall[Thought]) -> None:
+        if call.fields.sure < 3:
+            raise PermissionError("be surer")
+
+    steps = [[("weather", {"city": "Gouda", "reason": "?", "sure": 1})], "ok"]
+    client = ChatClient(ScriptedChatModel(steps), tools=AugmentedTools([weather], Thought, refuse))
+    assert ask(client, "Weather?").response.messages[1].content == "PermissionError: be surer"
+
+
+def test_what_a_tool_says_is_kept_under_tool_search_too(ask: Ask) -> None:
+    made = Tool(
+        "report", "Make a report.", {}, lambda: "done", source="office", tags=("x",), return_direct=True, timeout=9
+    )
+    augmented = AugmentedTools([made], Thought, lambda _call: None)
+    (tool,) = augmented.tools()
+    for name in ("description", "source", "tags", "return_direct", "timeout", "concurrent", "search_text"):
+        assert getattr(tool, name) == getattr(made, name)
+    steps = [[("tool_search", {"query": "report"})], [("report", {"reason": "because"})]]
+    client = ChatClient(ScriptedChatModel(steps), tools=augmented, advisors=[ToolSearchAdvisor("bm25")])
+    response = ask(client, "Report!", session_id="ann").response
+    assert (response.text, response.finish_reason) == ("done", "return_direct")
+
+
+def test_async_tools_are_augmented_too() -> None:
+    import anyio
+
+    said: list[str] = []
+    tools = AugmentedTools([remote], Thought, lambda call: said.append(call.fields.reason))
+    client = ChatClient(ScriptedChatModel([[("remote", {"text": "hi", "reason": "r"})], "ok"]), tools=tools)
+    response = anyio.run(client.acall, "go")
+    assert response.messages[1] == ToolMessage("call_1", "remote", "HI")
+    assert said == ["r"]
+
+
+def test_the_same_tools_are_made_once() -> None:
+    augmented = AugmentedTools([weather], Thought, lambda _call: None)
+    assert augmented.tools()[0] is augmented.tools()[0]
+
+
+def test_without_removal_the_tool_gets_everything() -> None:
+    got: list[dict[str, Any]] = []
+    raw = Tool("raw", "Raw.", {"type": "object", "properties": {}}, lambda **arguments: got.append(arguments))
+    (tool,) = AugmentedTools([raw], Thought, lambda _call: None, remove=False).tools()
+    tool.call({"reason": "r"})
+    assert got == [{"reason": "r"}]
+
+
+class Empty(BaseModel):
+    """Nothing to add."""
+
+
+@pytest.mark.parametrize(
+    ("fields", "consumer", "says"),
+    [(Empty, print, "at least one field"), (dict, print, "pydantic model"), (Thought, None, "callable")],
+)
+def test_what_cannot_work_is_refused(fields: Any, consumer: Any, says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        AugmentedTools([weather], fields, consumer)
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    def explain(reason: str) -> str:
+        """Explain."""
+        return reason
+
+    with pytest.raises(ConfigurationError, match="'reason'"):
+        AugmentedTools([explain], Thought, lambda _call: None).tools()
