@@ -1,0 +1,833 @@
+"""The tool-calling loop: rounds, hooks, usage, limits, what goes in and comes out; in every driver."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from toolsearch import (
+    AssistantMessage,
+    ChatClient,
+    ChatRequest,
+    ChatResponse,
+    ConfigurationError,
+    LoopState,
+    Perform,
+    ProviderError,
+    RunTools,
+    Sleep,
+    SystemMessage,
+    Tool,
+    ToolBatchResult,
+    ToolCall,
+    ToolCallingAdvisor,
+    ToolCallLimits,
+    ToolContext,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
+
+
+class Adder:
+    """A tool that notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int]] = []
+
+    def __call__(self, a: int, b: int) -> int:
+        """Add two numbers."""
+        self.asked.append((a, b))
+        return a + b
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def ping() -> str:
+    """Answer."""
+    return "pong"
+
+
+def fail() -> None:
+    """Fail."""
+    raise LookupError("no such thing")
+
+
+def said(text: str = "", *calls: tuple[str, str, dict[str, Any]]) -> AssistantMessage:
+    return AssistantMessage(text, tuple(ToolCall.of(*call) for call in calls))
+
+
+def client_of(script: Any, *tools: Any, advisor: ToolCallingAdvisor | None = None, **options: Any) -> ChatClient:
+    """A client with a scripted model, which is at its `model`."""
+    model = script if isinstance(script, ScriptedChatModel) else ScriptedChatModel(script)
+    return ChatClient(model, tools=tools, advisors=[advisor] if advisor else (), **options)
+
+
+def limited(**limits: Any) -> ToolCallingAdvisor:
+    return ToolCallingAdvisor(limits=ToolCallLimits(**limits))
+
+
+def tool_results(response: ChatResponse) -> list[str]:
+    return [message.content for message in response.messages if isinstance(message, ToolMessage)]
+
+
+def sent(client: ChatClient) -> list[ChatRequest]:
+    assert isinstance(client.model, ScriptedChatModel)
+    return client.model.requests
+
+
+# --- rounds ----------------------------------------------------------------------------------------------------------
+
+
+def test_without_tool_calls_the_model_is_asked_once(ask):
+    client = client_of(["Hello."], add)
+    outcome = ask(client, "Hi")
+    assert outcome.text_shown == outcome.response.text == "Hello."
+    assert outcome.response.messages == (AssistantMessage("Hello."),)
+    assert len(sent(client)) == 1
+
+
+def test_results_are_sent_back_until_the_model_answers(ask):
+    client = client_of([[("add", {"a": 1, "b": 2})], [("add", {"a": 3, "b": 4})], "It is 7."], add)
+    outcome = ask(client, "1 + 2 + 4?")
+    first, second = said("", ("call_1", "add", {"a": 1, "b": 2})), said("", ("call_2", "add", {"a": 3, "b": 4}))
+    three, seven = ToolMessage("call_1", "add", "3"), ToolMessage("call_2", "add", "7")
+    question = UserMessage("1 + 2 + 4?")
+    assert [request.messages for request in sent(client)] == [
+        (question,),
+        (question, first, three),
+        (question, first, three, second, seven),
+    ]
+    assert outcome.response.messages == (first, three, second, seven, AssistantMessage("It is 7."))
+    assert outcome.response.finish_reason == "stop"
+    assert outcome.text_shown == "It is 7."
+
+
+def test_every_round_sends_the_same_tools_in_the_same_order(ask):
+    client = client_of([[("ping", {})], [("ping", {}), ("add", {"a": 1, "b": 1})], "done"], ping, add, fail)
+    ask(client, "Hi")
+    assert [[tool.name for tool in request.tools] for request in sent(client)] == [["ping", "add", "fail"]] * 3
+
+
+def test_results_of_one_round_are_in_call_order_with_the_models_ids(ask):
+    calls = said("", ("z", "add", {"a": 1, "b": 1}), ("a", "ping", {}), ("m", "add", {"a": 2, "b": 2}))
+    response = ask(client_of([calls, "done"], add, ping), "Hi").response
+    results = [message for message in response.messages if isinstance(message, ToolMessage)]
+    assert [(message.call_id, message.content) for message in results] == [("z", "2"), ("a", "pong"), ("m", "4")]
+
+
+def test_a_conversation_of_many_turns_needs_no_memory(ask):
+    script: list[Any] = []
+    for n in range(5):
+        script += [[("add", {"a": n, "b": 1})], f"Answer {n}."]
+    client = client_of(script, add)
+    conversation: list[Any] = []
+    for n in range(5):
+        response = ask(client, f"Question {n}", messages=conversation).response
+        conversation += [UserMessage(f"Question {n}"), *response.messages]
+    assert len(conversation) == 5 * 4
+    assert sent(client)[-1].messages == tuple(conversation[:-1])
+    calls = [
+        call.id for message in conversation if isinstance(message, AssistantMessage) for call in message.tool_calls
+    ]
+    assert calls == [message.call_id for message in conversation if isinstance(message, ToolMessage)]
+
+
+def test_text_that_comes_with_calls_is_part_of_the_history(ask):
+    client = client_of([said("Let me see.", ("1", "ping", {})), "Pong."], ping)
+    outcome = ask(client, "Hi")
+    assert sent(client)[1].messages[1].text == "Let me see."
+    assert outcome.response.text == "Pong."
+    assert outcome.text_shown == ("Let me see.Pong." if ask.streams else "Pong.")
+
+
+def test_arguments_are_sent_back_to_the_byte(ask):
+    written = '{ "b":2,\n"a" : 1}'
+    client = client_of([ToolCall("1", "add", written), "3"], add)
+    ask(client, "Hi")
+    assert sent(client)[1].messages[1].tool_calls[0].arguments == written
+
+
+def test_the_system_message_stays_first_in_every_round(ask):
+    client = client_of([[("ping", {})], "done"], ping, system="Be brief.")
+    ask(client, "Hi")
+    assert [request.messages[0] for request in sent(client)] == [SystemMessage("Be brief.")] * 2
+
+
+def test_an_unknown_name_is_answered_and_the_turn_goes_on(ask):
+    response = ask(client_of([[("pong", {})], [("zzz", {})], "Sorry."], ping), "Hi").response
+    assert tool_results(response) == [
+        "There is no tool 'pong'. Did you mean 'ping'?",
+        "There is no tool 'zzz'. Available: ping.",
+    ]
+    assert response.text == "Sorry."
+
+
+def test_a_tool_that_fails_is_answered_and_the_turn_goes_on(ask):
+    response = ask(client_of([[("fail", {}), ("ping", {})], "Sorry."], fail, ping), "Hi").response
+    assert tool_results(response) == ["LookupError: no such thing", "pong"]
+    assert response.text == "Sorry."
+
+
+@pytest.mark.parametrize("raise_on_error", [True, LookupError, (KeyError, LookupError)])
+def test_a_tool_that_fails_may_end_the_turn(ask, raise_on_error):
+    client = client_of([[("fail", {})]], fail, advisor=ToolCallingAdvisor(raise_on_error=raise_on_error))
+    with pytest.raises(LookupError, match="no such thing"):
+        ask(client, "Hi")
+
+
+def test_errors_of_other_types_are_answered(ask):
+    client = client_of([[("fail", {})], "Sorry."], fail, advisor=ToolCallingAdvisor(raise_on_error=(KeyError, OSError)))
+    assert tool_results(ask(client, "Hi").response) == ["LookupError: no such thing"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"raise_on_error": "LookupError"}, {"raise_on_error": (int,)}, {"more_rounds": True}]
+)
+def test_options_that_cannot_work_are_refused(wrong):
+    with pytest.raises(ConfigurationError):
+        ToolCallingAdvisor(**wrong)
+
+
+@pytest.mark.parametrize(("value", "content"), [(None, "Done"), ("", ""), ([], "[]"), (0, "0"), (False, "false")])
+def test_empty_results_are_results(ask, value, content):
+    client = client_of([[("give", {})], "done"], Tool("give", fn=lambda: value))
+    assert tool_results(ask(client, "Hi").response) == [content]
+
+
+@pytest.mark.parametrize("error", [ProviderError("down"), ScriptedStream("half", error=ProviderError("down"), after=1)])
+def test_an_error_of_the_model_in_a_later_round_reaches_the_caller(ask, error):
+    with pytest.raises(ProviderError, match="down"):
+        ask(client_of([[("ping", {})], error], ping), "Hi")
+
+
+# --- names, tools, context, options ----------------------------------------------------------------------------------
+
+
+def test_the_model_sees_names_that_a_provider_takes_and_calls_by_them(ask):
+    tool = Tool("weather.get now!", fn=lambda: "rain")
+    client = client_of(lambda request: _call_the_first(request), tool)
+    response = ask(client, "Hi").response
+    (name,) = {tool.name for request in sent(client) for tool in request.tools}
+    assert name != tool.name
+    assert name.startswith("weather_get_now_")
+    assert [m.name for m in response.messages if isinstance(m, ToolMessage)] == [name]
+    assert tool_results(response) == ["rain"]
+
+
+def _call_the_first(request: ChatRequest) -> Any:
+    return "done" if isinstance(request.messages[-1], ToolMessage) else [(request.tools[0].name, {})]
+
+
+def test_tools_of_a_call_are_added_for_that_call(ask):
+    client = client_of([[("extra", {})], "done", "nothing more"], ping)
+    response = ask(client, "Hi", tools=[Tool("extra", fn=lambda: "extra result")]).response
+    assert tool_results(response) == ["extra result"]
+    ask(client, "Hi again")
+    assert [[tool.name for tool in request.tools] for request in sent(client)] == [
+        ["ping", "extra"],
+        ["ping", "extra"],
+        ["ping"],
+    ]
+
+
+def test_context_is_merged_reaches_tools_and_never_the_model(ask):
+    seen: list[dict[str, Any]] = []
+
+    def look(ctx: ToolContext) -> str:
+        """Look around."""
+        seen.append(dict(ctx))
+        return "seen"
+
+    client = client_of([[("look", {})], "done"], look, context={"user": "ann", "locale": "nl"})
+    ask(client, "Hi", context={"locale": "fr", "token": "S3CRET"})
+    assert seen == [{"user": "ann", "locale": "fr", "token": "S3CRET"}]
+    payload = json.dumps(
+        [
+            [repr(request.messages), [tool.parameters for tool in request.tools], dict(request.options)]
+            for request in sent(client)
+        ]
+    )
+    assert "S3CRET" not in payload
+    assert "ctx" not in payload
+
+
+def test_sessions_and_tenants_reach_tools(ask):
+    seen: list[Any] = []
+
+    def look(ctx: ToolContext) -> None:
+        """Look around."""
+        seen.append((ctx.session_id, ctx.tenant))
+
+    ask(client_of([[("look", {})], "done"], look), "Hi", session_id="s1", tenant="t1")
+    assert seen == [("s1", "t1")]
+
+
+def test_options_reach_the_model_in_every_round(ask):
+    client = client_of([[("ping", {})], "done"], ping)
+    ask(client, "Hi", temperature=0, seed=7)
+    assert [dict(request.options) for request in sent(client)] == [{"temperature": 0, "seed": 7}] * 2
+
+
+# --- usage -----------------------------------------------------------------------------------------------------------
+
+
+def counted(message: AssistantMessage | str, *usage: Any) -> ChatResponse:
+    message = AssistantMessage(message) if isinstance(message, str) else message
+    return ChatResponse(messages=[message], usage=Usage(*usage))
+
+
+PING = said("", ("1", "ping", {}))
+
+
+def test_usage_is_summed_over_rounds(ask):
+    script = [counted(PING, 10, 1, 4, 2), counted(PING, 20, 2, None, 3), counted("done", 30, 3, 5)]
+    outcome = ask(client_of(script, ping), "Hi")
+    assert outcome.response.usage == Usage(60, 6, cache_read=9, cache_write=5)
+
+
+def test_cache_figures_that_were_never_reported_stay_unknown(ask):
+    script = [counted(PING, 10, 1), counted("done", 30, 3)]
+    assert ask(client_of(script, ping), "Hi").response.usage == Usage(40, 4, cache_read=None, cache_write=None)
+
+
+def test_usage_of_a_single_round_is_the_models_own(ask):
+    assert ask(client_of([counted("done", 30, 3, 0)], ping), "Hi").response.usage == Usage(30, 3, cache_read=0)
+
+
+def test_usage_is_whole_if_the_last_round_reports_none(ask):
+    script = [counted(PING, 10, 1), counted("done")]
+    assert ask(client_of(script, ping), "Hi").response.usage == Usage(10, 1)
+
+
+def test_usage_is_counted_for_each_turn_alone(ask):
+    client = client_of([counted(PING, 10, 1), counted("one", 1, 1), counted("two", 5, 5)], ping)
+    assert ask(client, "Hi").response.usage == Usage(11, 2)
+    assert ask(client, "Hi again").response.usage == Usage(5, 5)
+
+
+def test_the_providers_own_response_of_the_last_round_is_kept(ask):
+    script = [ChatResponse(messages=[PING], raw="first"), ChatResponse(messages=[AssistantMessage("x")], raw="last")]
+    assert ask(client_of(script, ping), "Hi").response.raw == "last"
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------------
+
+
+class Hooked(ToolCallingAdvisor):
+    """Notes the calls of its hooks."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.called: list[str] = []
+
+    def initialize_loop(self, state: LoopState, request: ChatRequest) -> ChatRequest:
+        self.called.append(f"initialize {state.round}")
+        state.resources.callback(self.called.append, "closed")
+        return request
+
+    def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
+        self.called.append(f"before {state.round}")
+        return request
+
+    def after_call(self, state: LoopState, response: ChatResponse) -> ChatResponse:
+        self.called.append(f"after {state.round}")
+        return response
+
+    def next_instructions(
+        self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
+    ) -> ChatRequest:
+        self.called.append(f"next {state.round}")
+        following = super().next_instructions(state, request, response, batch)
+        assert isinstance(following, ChatRequest)
+        return following
+
+    def finalize_loop(self, state: LoopState, response: ChatResponse) -> ChatResponse:
+        self.called.append(f"finalize {state.round}")
+        return response.replace(finish_reason=f"{response.finish_reason}, finalized")
+
+
+def test_hooks_are_called_once_a_request_and_once_a_round(ask):
+    hooked = Hooked()
+    response = ask(client_of([PING, PING, "done"], ping, advisor=hooked), "Hi").response
+    rounds = ["before 1", "after 1", "next 1", "before 2", "after 2", "next 2", "before 3", "after 3"]
+    assert hooked.called == ["initialize 0", *rounds, "finalize 3", "closed"]
+    assert response.finish_reason == "stop, finalized"
+
+
+def test_the_loop_is_finalized_after_a_direct_return_too(ask):
+    hooked = Hooked()
+    tool = Tool("ping", fn=lambda: "direct", return_direct=True)
+    response = ask(client_of([PING], tool, advisor=hooked), "Hi").response
+    assert hooked.called == ["initialize 0", "before 1", "after 1", "finalize 1", "closed"]
+    assert response.finish_reason == "return_direct, finalized"
+
+
+def test_the_loop_is_finalized_after_a_limit_too(ask):
+    hooked = Hooked(limits=ToolCallLimits(total=0))
+    response = ask(client_of([PING], ping, advisor=hooked), "Hi").response
+    assert hooked.called == ["initialize 0", "before 1", "after 1", "finalize 1", "closed"]
+    assert response.finish_reason == "tool_call_limit, finalized"
+
+
+def test_resources_are_closed_after_an_error_and_nothing_is_finalized(ask):
+    hooked = Hooked()
+    with pytest.raises(ProviderError):
+        ask(client_of([PING, ProviderError("down")], ping, advisor=hooked), "Hi")
+    assert hooked.called == ["initialize 0", "before 1", "after 1", "next 1", "before 2", "closed"]
+
+
+def test_resources_are_closed_when_a_stream_is_left():
+    hooked = Hooked()
+    with client_of(["abc"], ping, advisor=hooked).stream("Hi") as stream:
+        next(iter(stream))
+    assert hooked.called == ["initialize 0", "before 1", "closed"]
+
+
+def test_every_turn_has_its_own_state(ask):
+    states: list[LoopState] = []
+
+    class Noting(ToolCallingAdvisor):
+        def initialize_loop(self, state: LoopState, request: ChatRequest) -> ChatRequest:
+            states.append(state)
+            state.extra["turn"] = len(states)
+            return request
+
+        def finalize_loop(self, state: LoopState, response: ChatResponse) -> ChatResponse:
+            assert state.extra["turn"] == len(states)
+            return response
+
+    client = client_of([PING, "one", "two"], ping, advisor=Noting())
+    ask(client, "Hi")
+    ask(client, "Hi")
+    assert [(state.round, state.extra) for state in states] == [(2, {"turn": 1}), (1, {"turn": 2})]
+
+
+def test_hooks_may_be_generators_that_yield_effects(ask):
+    class Effectful(ToolCallingAdvisor):
+        def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Any, Any, ChatRequest]:
+            word = yield Perform(lambda: "initialized")
+            return request.replace(options={"word": word})
+
+        def before_call(self, state: LoopState, request: ChatRequest) -> Generator[Any, Any, ChatRequest]:
+            yield Sleep(1)
+            return request
+
+        def after_call(self, state: LoopState, response: ChatResponse) -> Generator[Any, Any, ChatResponse]:
+            if not response.tool_calls:  # ask once more, with other words
+                response = yield state.request.replace(options={"word": "again"})
+            return response
+
+        def next_instructions(
+            self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
+        ) -> Generator[Any, Any, ChatRequest]:
+            word = yield Perform(lambda: "next")
+            return request.replace(options={"word": word})
+
+        def finalize_loop(self, state: LoopState, response: ChatResponse) -> Generator[Any, Any, ChatResponse]:
+            call = ToolCall.of("extra", "ping", {})
+            batch = yield RunTools(calls=(call,), tools={"ping": Tool.from_function(ping)}, request=state.request)
+            return response.replace(finish_reason=batch.messages[0].content)
+
+    clock = FakeClock()
+    client = client_of([PING, "draft", "final"], ping, advisor=Effectful(), clock=clock)
+    response = ask(client, "Hi").response
+    assert [dict(request.options) for request in sent(client)] == [
+        {"word": "initialized"},
+        {"word": "next"},
+        {"word": "again"},
+    ]
+    assert clock.sleeps == [1, 1]
+    assert response.text == "final"
+    assert response.finish_reason == "pong"
+
+
+@pytest.mark.parametrize(
+    ("hook", "kind"),
+    [
+        ("initialize_loop", "ChatRequest"),
+        ("before_call", "ChatRequest"),
+        ("after_call", "ChatResponse"),
+        ("next_instructions", "ChatRequest"),
+        ("finalize_loop", "ChatResponse"),
+    ],
+)
+def test_a_hook_that_returns_something_else_is_named(ask, hook, kind):
+    advisor = ToolCallingAdvisor()
+    setattr(advisor, hook, lambda *_: None)
+    with pytest.raises(ConfigurationError, match=f"the hook {hook} must return a {kind}, not NoneType"):
+        ask(client_of([PING, "done"], ping, advisor=advisor), "Hi")
+
+
+def test_an_async_hook_is_refused_with_what_to_do_instead(ask):
+    class Wrong(ToolCallingAdvisor):
+        async def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:  # type: ignore[override]
+            return request
+
+    with pytest.raises(ConfigurationError, match=r"the hook before_call is async; yield Perform"):
+        ask(client_of([PING, "done"], ping, advisor=Wrong()), "Hi")
+
+
+def test_what_before_call_changes_holds_for_the_round_and_its_tools_alone(ask):
+    class Reveal(ToolCallingAdvisor):
+        def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
+            tools = request.tools[: state.round]
+            return request.replace(tools=tools, messages=(*request.messages, SystemMessage(f"round {state.round}")))
+
+    script = [[("ping", {}), ("add", {"a": 1, "b": 2})], [("add", {"a": 1, "b": 2})], "done"]
+    client = client_of(script, ping, add, advisor=Reveal())
+    response = ask(client, "Hi").response
+    assert [[tool.name for tool in request.tools] for request in sent(client)] == [
+        ["ping"],
+        ["ping", "add"],
+        ["ping", "add"],
+    ]
+    assert tool_results(response) == ["pong", "There is no tool 'add'. Available: ping.", "3"]
+    notes = [[m.text for m in request.messages if isinstance(m, SystemMessage)] for request in sent(client)]
+    assert notes == [["round 1"], ["round 2"], ["round 3"]]
+
+
+def test_next_instructions_decides_what_is_sent_next_and_the_response_keeps_everything(ask):
+    class LatestOnly(ToolCallingAdvisor):
+        def next_instructions(
+            self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
+        ) -> ChatRequest:
+            return request.replace(messages=(state.request.messages[0], response.message, *batch.messages))
+
+    calls = [said("", (str(n), "add", {"a": n, "b": 0})) for n in range(3)]
+    client = client_of([*calls, "done"], add, advisor=LatestOnly(limits=ToolCallLimits(per_tool=3)))
+    response = ask(client, "Hi").response
+    assert [len(request.messages) for request in sent(client)] == [1, 3, 3, 3]
+    assert tool_results(response) == ["0", "1", "2"]
+
+
+def test_limits_count_all_calls_of_the_turn_whatever_next_instructions_leaves_out(ask):
+    class Forgetful(ToolCallingAdvisor):
+        def next_instructions(
+            self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
+        ) -> ChatRequest:
+            return state.request
+
+    advisor = Forgetful(limits=ToolCallLimits(per_tool=2, identical=None))
+    response = ask(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
+    assert response.finish_reason == "tool_call_limit"
+    assert tool_results(response)[:2] == ["pong", "pong"]
+
+
+def test_a_subclass_decides_which_calls_run(ask):
+    class Guarded(ToolCallingAdvisor):
+        def initialize_loop(self, state: LoopState, request: ChatRequest) -> ChatRequest:
+            def intercept(call: ToolCall) -> ToolMessage | None:
+                return ToolMessage(call.id, call.name, "forbidden", is_error=True) if call.name == "fail" else None
+
+            state.intercept = intercept
+            state.executable = {"hidden": Tool("hidden", fn=lambda: "from the dark"), "fail": Tool.from_function(fail)}
+            return request
+
+    client = client_of([[("fail", {}), ("hidden", {}), ("ping", {})], "done"], ping, advisor=Guarded())
+    results = tool_results(ask(client, "Hi").response)
+    assert results[:2] == ["forbidden", "from the dark"]
+    assert results[2].startswith("There is no tool 'ping'.")
+
+
+# --- limits ----------------------------------------------------------------------------------------------------------
+
+
+def adds(*numbers: int) -> AssistantMessage:
+    return said("", *((f"call {n}", "add", {"a": n, "b": 0}) for n in numbers))
+
+
+def test_a_turn_ends_at_the_limit_of_a_tool_with_the_results_so_far(ask):
+    adder = Adder()
+    client = client_of(
+        [adds(1), adds(2, 3, 4), "never asked"], Tool.from_function(adder, name="add"), advisor=limited(per_tool=2)
+    )
+    outcome = ask(client, "Hi")
+    assert outcome.response.finish_reason == "tool_call_limit"
+    assert outcome.text_shown == outcome.response.text == "Not run: the limit of 2 calls of add per turn is reached."
+    assert adder.asked == [(1, 0), (2, 0)]
+    assert tool_results(outcome.response) == ["1", "2", outcome.response.text, outcome.response.text]
+    assert len(sent(client)) == 2
+
+
+def test_calls_after_the_breach_are_answered_not_run_so_that_no_call_is_without_result(ask):
+    calls = said("", ("1", "add", {"a": 1, "b": 0}), ("2", "add", {"a": 2, "b": 0}), ("3", "ping", {}))
+    response = ask(client_of([calls], add, ping, advisor=limited(per_tool=1)), "Hi").response
+    assert tool_results(response)[2] == "Not run: the turn ended."
+    asked = [
+        call.id for message in response.messages if isinstance(message, AssistantMessage) for call in message.tool_calls
+    ]
+    assert asked == [message.call_id for message in response.messages if isinstance(message, ToolMessage)]
+
+
+def test_a_turn_ends_at_the_limit_of_all_calls(ask):
+    client = client_of(
+        [said("", ("1", "ping", {}), ("2", "add", {"a": 1, "b": 1})), PING], ping, add, advisor=limited(total=2)
+    )
+    response = ask(client, "Hi").response
+    assert response.text == "Not run: the limit of 2 tool calls per turn is reached."
+    assert tool_results(response)[:2] == ["pong", "2"]
+
+
+def test_a_breach_may_be_answered_to_the_model_instead(ask):
+    script = [adds(1, 2), said("", ("x", "add", {"a": 9, "b": 9}), ("y", "ping", {})), "I see."]
+    client = client_of(script, add, ping, advisor=limited(per_tool=1, on_breach="answer"))
+    response = ask(client, "Hi").response
+    refused = "Not run: the limit of 1 calls of add per turn is reached."
+    assert tool_results(response) == ["1", refused, refused, "pong"]
+    assert response.text == "I see."
+    assert response.finish_reason == "stop"
+
+
+def test_a_model_that_calls_on_and_on_while_nothing_may_run_is_stopped(ask):
+    client = client_of(lambda request: adds(len(request.messages)), add, advisor=limited(total=1, on_breach="answer"))
+    response = ask(client, "Hi").response
+    assert response.finish_reason == "tool_call_limit"
+    assert len(sent(client)) == 12
+
+
+def test_the_defaults_are_forty_calls_of_a_tool_and_a_hundred_and_fifty_in_all(ask):
+    client = client_of(lambda request: adds(len(request.messages)), add)
+    response = ask(client, "Hi").response
+    assert len(tool_results(response)) == 41
+    assert tool_results(response)[-1] == "Not run: the limit of 40 calls of add per turn is reached."
+    tools = [Tool(f"t{n}", fn=lambda: "x") for n in range(5)]
+    many = ask(
+        client_of(lambda request: [(f"t{n}", {}) for n in range(5)], *tools, advisor=limited(identical=None)), "Hi"
+    )
+    assert tool_results(many.response).count("x") == 150
+    assert many.response.text == "Not run: the limit of 150 tool calls per turn is reached."
+
+
+def test_a_tool_may_have_a_limit_of_its_own(ask):
+    calls = [said("", (f"p{n}", "ping", {}), (f"a{n}", "add", {"a": n, "b": n})) for n in range(3)]
+    advisor = limited(per_tool=1, overrides={"add": 2, "ping": None}, identical=None)
+    response = ask(client_of(calls, ping, add, advisor=advisor), "Hi").response
+    assert tool_results(response) == ["pong", "0", "pong", "2", "pong", response.text]
+    assert response.text == "Not run: the limit of 2 calls of add per turn is reached."
+
+
+def test_an_excluded_tool_has_no_limit_of_its_own_but_counts_in_the_total(ask):
+    advisor = limited(per_tool=1, total=4, excluded=["ping"], identical=None)
+    response = ask(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
+    assert tool_results(response).count("pong") == 4
+    assert response.text == "Not run: the limit of 4 tool calls per turn is reached."
+
+
+def test_without_limits_a_turn_goes_on(ask):
+    script = [adds(*range(start, start + 20)) for start in range(0, 200, 20)]
+    response = ask(client_of([*script, "done"], add, advisor=limited(per_tool=None, total=None)), "Hi").response
+    assert tool_results(response) == [str(n) for n in range(200)]
+    assert response.text == "done"
+
+
+def test_calls_of_earlier_turns_do_not_count(ask):
+    client = client_of([adds(1), "one", adds(2), "two"], add, advisor=limited(per_tool=1, total=1))
+    first = ask(client, "Hi").response
+    second = ask(client, "Again", messages=[UserMessage("Hi"), *first.messages]).response
+    assert (first.text, second.text) == ("one", "two")
+
+
+def test_calls_of_this_turn_in_the_history_count(ask):
+    history = [UserMessage("Hi"), adds(1), ToolMessage("call 1", "add", "1")]
+    for limits in ({"per_tool": 1}, {"total": 1}):
+        response = ask(client_of([adds(2)], add, advisor=limited(**limits)), messages=history).response
+        assert response.finish_reason == "tool_call_limit"
+        assert tool_results(response) == [response.text]
+
+
+def test_refused_and_unknown_calls_count_too(ask):
+    script = [[("unknown", {"n": n})] for n in range(3)]
+    response = ask(client_of(script, ping, advisor=limited(per_tool=2)), "Hi").response
+    assert response.text == "Not run: the limit of 2 calls of unknown per turn is reached."
+
+
+def test_the_same_call_three_times_in_a_row_is_answered_not_run(ask):
+    adder = Adder()
+    twice_written = ['{"a": 1, "b": 2}', '{"b":2,"a":1}', '{ "a":1, "b":2 }']
+    script = [ToolCall(str(n), "add", text) for n, text in enumerate(twice_written)]
+    client = client_of([*script, adds(5), script[0], "done"], Tool.from_function(adder, name="add"))
+    response = ask(client, "Hi").response
+    assert adder.asked == [(1, 2), (1, 2), (5, 0), (1, 2)]
+    assert tool_results(response)[2] == (
+        "Not run: add was called 3 times in a row with the same arguments. Use the result you have, change the "
+        "arguments, or answer the user."
+    )
+    assert response.text == "done"
+
+
+def test_the_guard_against_going_in_circles_can_be_set_and_switched_off(ask):
+    for identical, ran in ((2, 1), (None, 5)):
+        response = ask(client_of([*[PING] * 5, "done"], ping, advisor=limited(identical=identical)), "Hi").response
+        assert tool_results(response).count("pong") == ran
+
+
+@pytest.mark.parametrize("limits", [{}, {"per_tool": None, "total": None}])
+def test_a_model_that_goes_in_circles_for_ever_is_stopped(ask, limits):
+    client = client_of(lambda request: PING, ping, advisor=limited(**limits))
+    response = ask(client, "Hi").response
+    assert response.finish_reason == "tool_call_limit"
+    assert tool_results(response).count("pong") == 2
+    assert len(sent(client)) < 20
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"per_tool": -1},
+        {"total": -1},
+        {"overrides": {"add": -1}},
+        {"overrides": {"total": -1}},
+        {"identical": 1},
+        {"on_breach": "raise"},
+        {"excluded": "add"},
+    ],
+)
+def test_limits_that_cannot_work_are_refused(wrong):
+    with pytest.raises(ConfigurationError):
+        ToolCallLimits(**wrong)
+
+
+def test_arguments_that_are_nested_too_deeply_are_answered(ask):
+    deep = '{"a":' * 5000 + "1" + "}" * 5000
+    response = ask(client_of([ToolCall("1", "add", deep), "done"], add), "Hi").response
+    assert "nested too deeply" in tool_results(response)[0]
+
+
+# --- return direct ---------------------------------------------------------------------------------------------------
+
+
+def direct(name: str, result: Any = "direct") -> Tool:
+    return Tool(name, fn=lambda: result, return_direct=True)
+
+
+def test_results_are_the_response_if_every_tool_of_the_batch_says_so(ask):
+    client = client_of([counted(said("", ("1", "a", {}), ("2", "b", {})), 10, 1)], direct("a"), direct("b", {"n": 1}))
+    outcome = ask(client, "Hi")
+    assert outcome.text_shown == outcome.response.text == 'direct\n{"n":1}'
+    assert outcome.response.finish_reason == "return_direct"
+    assert outcome.response.usage == Usage(10, 1)
+    assert [type(message) for message in outcome.response.messages] == [
+        AssistantMessage,
+        ToolMessage,
+        ToolMessage,
+        AssistantMessage,
+    ]
+    assert len(sent(client)) == 1
+
+
+def test_one_tool_that_does_not_say_so_lets_the_loop_go_on(ask):
+    client = client_of([said("", ("1", "a", {}), ("2", "ping", {})), "done"], direct("a"), ping)
+    assert ask(client, "Hi").response.text == "done"
+
+
+def test_a_failed_direct_tool_lets_the_loop_go_on(ask):
+    tool = Tool.from_function(fail, return_direct=True)
+    response = ask(client_of([[("fail", {})], "Sorry."], tool), "Hi").response
+    assert tool_results(response) == ["LookupError: no such thing"]
+    assert response.text == "Sorry."
+
+
+def test_a_later_round_may_return_directly(ask):
+    outcome = ask(client_of([PING, [("a", {})]], ping, direct("a")), "Hi")
+    assert outcome.response.text == outcome.text_shown == "direct"
+    assert tool_results(outcome.response) == ["pong", "direct"]
+
+
+# --- one more round? -------------------------------------------------------------------------------------------------
+
+
+def test_a_predicate_may_end_the_loop_before_tools_are_run(ask):
+    adder = Adder()
+    advisor = ToolCallingAdvisor(more_rounds=lambda response: False)
+    response = ask(client_of([adds(1)], Tool.from_function(adder, name="add"), advisor=advisor), "Hi").response
+    assert [call.name for call in response.tool_calls] == ["add"]
+    assert adder.asked == []
+
+
+def test_a_predicate_may_ask_for_a_round_without_calls(ask):
+    advisor = ToolCallingAdvisor(more_rounds=lambda response: response.text == "to be continued")
+    client = client_of(["to be continued", "the end"], advisor=advisor)
+    response = ask(client, "Hi").response
+    assert response.text == "the end"
+    assert [message.text for message in response.messages] == ["to be continued", "the end"]
+    assert [message.role for message in sent(client)[1].messages] == ["user", "assistant"]
+
+
+def test_of_several_candidates_the_first_with_calls_counts(ask):
+    answers = [AssistantMessage("no calls"), adds(1), adds(2)]
+    adder = Adder()
+    client = client_of([ChatResponse.choose(answers), "done"], Tool.from_function(adder, name="add"))
+    assert ask(client, "Hi").response.text == "done"
+    assert adder.asked == [(1, 0)]
+
+
+# --- with and without the loop ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["client", "call"])
+def test_without_the_loop_the_caller_drives_the_rounds(ask, where):
+    script = [adds(1), "done"]
+    client = client_of(script, add, tool_calling=where != "client")
+    options = {"tool_calling": False} if where == "call" else {}
+    response = ask(client, "Hi", **options).response
+    assert [call.name for call in response.tool_calls] == ["add"]
+    assert response.messages == (adds(1),)
+    assert [tool.name for tool in sent(client)[0].tools] == ["add"]
+    results = [ToolMessage(call.id, call.name, "1") for call in response.tool_calls]
+    final = ask(client, messages=[UserMessage("Hi"), *response.messages, *results], **options).response
+    assert final.text == "done"
+
+
+def test_the_loop_can_be_left_out_though_the_advisor_is_there(ask):
+    hooked = Hooked()
+    client = client_of([adds(1)], add, advisor=hooked)
+    assert ask(client, "Hi", tool_calling=False).response.tool_calls
+    assert hooked.called == []
+
+
+def test_the_loop_can_be_put_in_for_one_call(ask):
+    client = client_of([adds(1), "done"], add, tool_calling=False)
+    assert ask(client, "Hi", tool_calling=True).response.text == "done"
+
+
+def test_two_tool_advisors_are_refused_with_their_names_and_orders(ask):
+    with pytest.raises(ConfigurationError, match=r"has 2: Hooked\(order=5\), ToolCallingAdvisor\(order=300\)"):
+        ChatClient(ScriptedChatModel(), advisors=[ToolCallingAdvisor(), Hooked(order=5)])
+    client = client_of(["x"], advisor=ToolCallingAdvisor())
+    with pytest.raises(ConfigurationError, match="a chain has one tool advisor"):
+        ask(client, "Hi", advisors=[Hooked()])
+
+
+def test_advisors_outside_the_loop_see_the_turn_and_those_inside_every_round(ask):
+    seen: dict[int, list[int]] = {1: [], 400: []}
+
+    class Count:
+        def __init__(self, order: int) -> None:
+            self.order = order
+
+        def advise(self, request: ChatRequest) -> Any:
+            seen[self.order].append(len(request.messages))
+            return (yield request)
+
+    client = ChatClient(ScriptedChatModel([PING, "done"]), tools=[ping], advisors=[Count(1), Count(400)])
+    ask(client, "Hi")
+    assert seen == {1: [1], 400: [1, 3]}
+
+
+def test_hooks_of_a_turn_are_found_by_partial_too(ask):
+    advisor = ToolCallingAdvisor()
+    advisor.finalize_loop = partial(_finalized, "by partial")  # type: ignore[method-assign]
+    assert ask(client_of(["done"], advisor=advisor), "Hi").response.finish_reason == "by partial"
+
+
+def _finalized(reason: str, state: LoopState, response: ChatResponse) -> ChatResponse:
+    return response.replace(finish_reason=reason)
