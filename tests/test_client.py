@@ -1,0 +1,260 @@
+"""`ChatClient`: what its arguments become, and which are refused."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from toolsearch import (
+    AdvisorFlow,
+    AssistantMessage,
+    ChatClient,
+    ChatRequest,
+    ConfigurationError,
+    DuplicateToolError,
+    SystemMessage,
+    Tool,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    tool,
+)
+from toolsearch.testing import ScriptedChatModel
+
+
+def ping() -> str:
+    """Answer."""
+    return "pong"
+
+
+def request_of(ask: Any, *args: Any, client_options: Any = None, **kwargs: Any) -> ChatRequest:
+    """What the model is sent for a call with these arguments."""
+    model = ScriptedChatModel(["ok"])
+    ask(ChatClient(model, **(client_options or {})), *args, **kwargs)
+    return model.requests[0]
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+
+def test_a_prompt_is_a_user_message(ask):
+    assert request_of(ask, "Hi").messages == (UserMessage("Hi"),)
+
+
+def test_a_prompt_may_be_a_message(ask):
+    assert request_of(ask, UserMessage("Hi")).messages == (UserMessage("Hi"),)
+
+
+def test_a_prompt_follows_the_messages(ask):
+    history = [UserMessage("a"), AssistantMessage("b")]
+    assert request_of(ask, "c", messages=history).messages == (*history, UserMessage("c"))
+
+
+def test_messages_may_come_alone_and_from_an_iterator(ask):
+    history = [UserMessage("a"), AssistantMessage("", (ToolCall("1", "x"),)), ToolMessage("1", "x", "y")]
+    assert request_of(ask, messages=history).messages == tuple(history)
+    assert request_of(ask, messages=(message for message in history)).messages == tuple(history)
+
+
+def test_an_empty_prompt_is_a_prompt(ask):
+    assert request_of(ask, "").messages == (UserMessage(""),)
+
+
+def test_unicode_reaches_the_model_as_it_is(ask):
+    text = "Grüße 世界 \ud800 \x00 👩‍👩‍👧"
+    assert request_of(ask, text).messages == (UserMessage(text),)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "says"),
+    [
+        ((), {}, "nothing to send"),
+        ((), {"messages": []}, "nothing to send"),
+        ((7,), {}, "a prompt is a str or a UserMessage, not int"),
+        ((AssistantMessage("x"),), {}, "not AssistantMessage"),
+        ((), {"messages": ["Hi"]}, "messages= takes"),
+        ((), {"messages": "Hi"}, "messages= takes"),
+        ((), {"messages": [{"role": "user", "content": "Hi"}]}, "messages= takes"),
+        (("Hi",), {"session_id": ""}, "session_id must be a non-empty string"),
+        (("Hi",), {"session_id": "  "}, "session_id must be a non-empty string"),
+        (("Hi",), {"session_id": 7}, "session_id must be a non-empty string, not 7"),
+        (("Hi",), {"tenant": ""}, "tenant must be a non-empty string"),
+        (("Hi",), {"tools": ["ping"]}, "pass the function itself"),
+        (("Hi",), {"tools": object()}, "has no tools"),
+        (("Hi",), {"advisors": [object()]}, "is not an advisor"),
+    ],
+)
+def test_arguments_that_cannot_work_are_refused_before_the_model_is_asked(ask, args, kwargs, says):
+    model = ScriptedChatModel()
+    with pytest.raises(ConfigurationError, match=says):
+        ask(ChatClient(model), *args, **kwargs)
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("way", ["stream", "astream"])
+def test_a_stream_refuses_them_at_once(way):
+    with pytest.raises(ConfigurationError, match="nothing to send"):
+        getattr(ChatClient(ScriptedChatModel()), way)()
+
+
+def test_the_clients_instructions_come_first(ask):
+    messages = request_of(ask, "Hi", client_options={"system": "Be brief."}).messages
+    assert messages == (SystemMessage("Be brief."), UserMessage("Hi"))
+
+
+def test_a_conversation_with_its_own_instructions_keeps_them(ask):
+    history = [SystemMessage("Be verbose.")]
+    messages = request_of(ask, "Hi", messages=history, client_options={"system": "Be brief."}).messages
+    assert messages == (SystemMessage("Be verbose."), UserMessage("Hi"))
+
+
+# --- the rest of a request -------------------------------------------------------------------------------------------
+
+
+def test_options_session_tenant_and_context_are_in_the_request(ask):
+    request = request_of(ask, "Hi", session_id="s", tenant="t", context={"a": 1}, temperature=0, stop=["x"])
+    assert (request.session_id, request.tenant) == ("s", "t")
+    assert dict(request.options) == {"temperature": 0, "stop": ["x"]}
+    assert dict(request.context) == {"a": 1}
+
+
+def test_without_a_session_there_is_none(ask):
+    request = request_of(ask, "Hi")
+    assert (request.session_id, request.tenant) == (None, None)
+
+
+def test_context_of_the_call_wins_over_the_clients(ask):
+    options = {"context": {"a": 1, "b": 1}}
+    assert dict(request_of(ask, "Hi", context={"b": 2, "c": 2}, client_options=options).context) == {
+        "a": 1,
+        "b": 2,
+        "c": 2,
+    }
+
+
+def test_a_later_change_of_what_the_client_was_given_changes_nothing(ask):
+    context: dict[str, Any] = {"a": 1}
+    tools: list[Any] = [ping]
+    model = ScriptedChatModel(["ok"])
+    client = ChatClient(model, tools=tools, context=context)
+    context["a"] = 2
+    tools.append(Tool("other"))
+    ask(client, "Hi")
+    assert dict(model.requests[0].context) == {"a": 1}
+    assert [tool.name for tool in model.requests[0].tools] == ["ping"]
+
+
+def test_one_call_leaves_nothing_for_the_next(ask):
+    class Note:
+        order = 1
+
+        def advise(self, request: ChatRequest) -> AdvisorFlow:
+            return (yield request.replace(options={**request.options, "noted": True}))
+
+    model = ScriptedChatModel(["ok", "ok"])
+    client = ChatClient(model, context={"a": 1})
+    ask(client, "Hi", context={"b": 1}, tools=[ping], advisors=[Note()], session_id="s", temperature=1)
+    ask(client, "Hi")
+    second = model.requests[1]
+    assert (dict(second.context), second.tools, dict(second.options), second.session_id) == ({"a": 1}, (), {}, None)
+
+
+# --- tools -----------------------------------------------------------------------------------------------------------
+
+
+class Weather:
+    @tool
+    def today(self, city: str) -> str:
+        """Weather of today."""
+        return f"rain in {city}"
+
+    @tool(name="tomorrow")
+    def _tomorrow(self, city: str) -> str:
+        """Weather of tomorrow."""
+        return f"sun in {city}"
+
+
+def test_tools_may_be_given_in_many_forms(ask):
+    definition = {"name": "defined", "description": "By hand.", "input_schema": {"type": "object"}}
+    tools = [ping, [Tool("made"), [Weather()]], (definition, lambda: "x")]
+    names = [tool.name for tool in request_of(ask, "Hi", client_options={"tools": tools}).tools]
+    assert names == ["ping", "made", "today", "tomorrow", "defined"]
+
+
+def test_one_tool_need_not_be_in_a_list(ask):
+    assert [tool.name for tool in request_of(ask, "Hi", client_options={"tools": ping}).tools] == ["ping"]
+    assert [tool.name for tool in request_of(ask, "Hi", tools=Weather()).tools] == ["today", "tomorrow"]
+
+
+def test_the_same_tools_are_the_same_objects_in_every_call(ask):
+    model = ScriptedChatModel(["ok", "ok", "ok"])
+    client = ChatClient(model, tools=[ping, Tool("with.dots")])
+    for _ in range(3):
+        ask(client, "Hi")
+    assert all(request.tools == model.requests[0].tools for request in model.requests)  # tools compare by identity
+
+
+def test_a_provider_is_asked_in_every_call(ask):
+    class Provider:
+        asked = 0
+
+        def tools(self) -> list[Tool]:
+            self.asked += 1
+            return [Tool(f"tool_{self.asked}")]
+
+    model = ScriptedChatModel(["ok", "ok"])
+    client = ChatClient(model, tools=[Provider(), ping])
+    ask(client, "Hi")
+    ask(client, "Hi")
+    assert [[tool.name for tool in request.tools] for request in model.requests] == [
+        ["tool_1", "ping"],
+        ["tool_2", "ping"],
+    ]
+
+
+def test_an_error_of_a_provider_reaches_the_caller(ask):
+    class Broken:
+        def tools(self) -> list[Tool]:
+            raise ConnectionError("no server")
+
+    with pytest.raises(ConnectionError, match="no server"):
+        ask(ChatClient(ScriptedChatModel(["ok"]), tools=[Broken()]), "Hi")
+
+
+def test_two_tools_of_one_name_are_refused_naming_both(ask):
+    one, two = Tool("search", source="github"), Tool("search", source="jira")
+    with pytest.raises(DuplicateToolError, match=r"'search': source 'github', and source 'jira'"):
+        ChatClient(ScriptedChatModel(), tools=[one, two])
+    with pytest.raises(DuplicateToolError, match=r"'github', and source 'jira'"):
+        ask(ChatClient(ScriptedChatModel(), tools=[one]), "Hi", tools=[two])
+
+
+def test_the_name_of_the_search_tool_is_reserved():
+    with pytest.raises(DuplicateToolError, match="'tool_search' is reserved"):
+        ChatClient(ScriptedChatModel(), tools=[Tool("tool_search")])
+
+
+# --- the four ways ---------------------------------------------------------------------------------------------------
+
+
+def test_the_four_ways_have_one_signature():
+    signatures = [inspect.signature(getattr(ChatClient, way)) for way in ("call", "acall", "stream", "astream")]
+    assert len({tuple(signature.parameters.items()) for signature in signatures}) == 1
+    assert list(signatures[0].parameters)[:5] == ["self", "prompt", "messages", "tools", "session_id"]
+
+
+@pytest.mark.parametrize("way", ["call", "acall", "stream", "astream"])
+def test_every_way_documents_its_arguments(way):
+    method = getattr(ChatClient, way)
+    assert method.__name__ == way
+    assert "session_id: whose conversation" in method.__doc__
+
+
+def test_acall_is_a_coroutine_function_result_and_astream_is_not():
+    client = ChatClient(ScriptedChatModel(["x"]))
+    coroutine = client.acall("Hi")
+    assert inspect.iscoroutine(coroutine)
+    coroutine.close()
+    assert not inspect.isawaitable(client.astream("Hi"))
