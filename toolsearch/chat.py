@@ -13,11 +13,13 @@ from .messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
 if TYPE_CHECKING:
     from .savings import ToolSearchReport
     from .tool import Tool
+    from .turn_memory import TurnMemory
 
 __all__ = [
     "ChatChunk",
     "ChatRequest",
     "ChatResponse",
+    "ResponseSchema",
     "RoundStarted",
     "StreamEvent",
     "ToolFinished",
@@ -26,6 +28,19 @@ __all__ = [
 ]
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSchema:
+    """What form a provider is to hold the answer to, for models with `supports_response_schema`.
+
+    Args:
+        name: what the form is called, in the characters a-z A-Z 0-9 _ -.
+        schema: a JSON Schema whose root is an object.
+    """
+
+    name: str
+    schema: Mapping[str, Any] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +54,10 @@ class ChatRequest:
         context: the application's own values; they reach tools and advisors, never the model.
         session_id: whose conversation this is; None for a turn that leaves nothing behind.
         tenant: keeps the sessions of several customers apart.
-        response_type: the type the answer is to have, where structured output is asked for.
+        response_schema: the form the provider is to hold the answer to; set by `StructuredOutputAdvisor`.
         buffered: hold streamed text back until the advisor that set this returns its response; then the text of that
             response is shown, and nothing of rejected answers or earlier rounds.
+        memory: set by the client where an advisor further in than the tool loop keeps the conversation.
     """
 
     messages: Sequence[Message]
@@ -50,8 +66,9 @@ class ChatRequest:
     context: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     session_id: str | None = None
     tenant: str | None = None
-    response_type: Any = None
+    response_schema: ResponseSchema | None = None
     buffered: bool = False
+    memory: TurnMemory | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))
@@ -73,6 +90,8 @@ class ChatResponse:
             ``return_direct`` or ``tool_call_limit``.
         candidates: where a provider gave several answers, all of them; `messages` holds the one chosen.
         tool_search: what tool search did in this turn, where it was on.
+        value: what the answer says as the type that was asked for by ``response_type=``; None where no answer was
+            checked: none was asked for, or the turn ended with tool results or tool calls instead of an answer.
         raw: the provider's own response object, of the last round.
         streamed_in: set by the drivers: the turn in whose stream its text has already been shown.
     """
@@ -82,6 +101,7 @@ class ChatResponse:
     finish_reason: str = "stop"
     candidates: Sequence[AssistantMessage] = ()
     tool_search: ToolSearchReport | None = None
+    value: Any = None
     raw: Any = field(default=None, repr=False)
     streamed_in: bytes | None = field(default=None, repr=False, compare=False)
 

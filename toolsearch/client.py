@@ -19,6 +19,7 @@ from .model import ChatModel
 from .streams import AsyncChatStream, ChatStream
 from .tool import Tool
 from .tool_calling import ToolCallingAdvisor
+from .turn_memory import KeepsTurns, TurnMemory
 
 __all__ = ["ChatClient"]
 
@@ -99,6 +100,7 @@ class ChatClient:
         self._clock: Clock = clock or SystemClock()
         self._named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
         _check_one_tool_advisor(self.advisors)
+        _check_one_memory(self.advisors)
         name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # a wrong name is an error here
 
     def _prepare(
@@ -133,6 +135,7 @@ class ChatClient:
             ProviderError: if the model's provider fails.
         """
         found = (*self._tools, *expand_tools(tools))
+        chain = self._chain(advisors, self.tool_calling if tool_calling is None else tool_calling)
         waits = not all(isinstance(tool, Tool) for tool in found)  # a provider may take its time: let a driver ask it
         request = ChatRequest(
             messages=self._conversation(prompt, messages),
@@ -141,8 +144,8 @@ class ChatClient:
             context={**self.context, **(context or {})},
             session_id=_identifier(session_id, "session_id"),
             tenant=_identifier(tenant, "tenant"),
+            memory=_inner_memory(chain),
         )
-        chain = self._chain(advisors, self.tool_calling if tool_calling is None else tool_calling)
         return _Prepared(request, chain, partial(self._named_tools, found) if waits else None)
 
     @_called_with(_prepare)
@@ -202,6 +205,7 @@ class ChatClient:
 
     def _chain(self, extra: Iterable[Advisor], tool_calling: bool) -> tuple[Advisor, ...]:
         advisors = in_order((*self.advisors, *extra))
+        _check_one_memory(advisors)
         if not tool_calling:
             return tuple(advisor for advisor in advisors if not isinstance(advisor, ToolCallingAdvisor))
         _check_one_tool_advisor(advisors)
@@ -215,6 +219,23 @@ def _check_one_tool_advisor(advisors: Sequence[Advisor]) -> None:
     if len(loops) > 1:
         found = ", ".join(f"{type(loop).__name__}(order={loop.order})" for loop in loops)
         raise ConfigurationError(f"a chain has one tool advisor, this one has {len(loops)}: {found}; keep one of them")
+
+
+def _check_one_memory(advisors: Sequence[Advisor]) -> None:
+    keepers = [advisor for advisor in advisors if isinstance(advisor, KeepsTurns)]
+    if len(keepers) > 1:
+        found = ", ".join(f"{type(keeper).__name__}(order={keeper.order})" for keeper in keepers)
+        raise ConfigurationError(f"a chain has one memory advisor, this one has {len(keepers)}: {found}; keep one")
+
+
+def _inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
+    """What keeps the turn, if a memory advisor is further in than the tool loop."""
+    inside = False
+    for advisor in chain:
+        if inside and isinstance(advisor, KeepsTurns):
+            return advisor.turn_memory()
+        inside = inside or isinstance(advisor, ToolCallingAdvisor)
+    return None
 
 
 def _identifier(value: str | None, name: str) -> str | None:

@@ -13,8 +13,9 @@ from .chat import ChatRequest, ChatResponse
 from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
 from .errors import ConfigurationError
 from .limits import CallCounter, ToolCallLimits
-from .messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
+from .messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, Usage
 from .tool import Tool
+from .turn_memory import TurnMemory
 
 __all__ = ["LoopState", "ToolCallingAdvisor", "has_tool_calls"]
 
@@ -35,6 +36,8 @@ class LoopState:
         round: how often the model was asked.
         usage: tokens of all rounds so far.
         produced: the messages of the turn so far, oldest first.
+        memory: what keeps this turn further in; None where the loop sends the whole conversation itself.
+        history: whether each round is sent the turn so far, or only what is new since the last one.
         extra: for subclasses: what they keep for the turn, under names of their own.
     """
 
@@ -45,7 +48,18 @@ class LoopState:
     round: int = 0
     usage: Usage = Usage()
     produced: list[Message] = field(default_factory=list)
+    memory: TurnMemory | None = None
+    history: bool = True
     extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def earlier(self) -> Sequence[Message]:
+        """Messages of earlier turns that are not in `request`, as an inner memory adds them later."""
+        return () if self.memory is None else self.memory.history
+
+    def conversation(self, request: ChatRequest) -> Sequence[Message]:
+        """What the model will be sent if this round sends `request`."""
+        return request.messages if self.memory is None else self.memory.conversation(request.messages)
 
 
 def has_tool_calls(response: ChatResponse) -> bool:
@@ -61,6 +75,8 @@ class ToolCallingAdvisor:
         limits: on the calls of one turn.
         raise_on_error: False answers a tool's exception to the model, True raises it, exception types raise those.
         more_rounds: whether a response calls for running tools; by default, whether it holds tool calls.
+        history: False sends each round only what is new since the last one, for an advisor further in that keeps the
+            conversation; None decides by the chain: False where a `MemoryAdvisor` is further in and has a session.
 
     Subclasses override the hooks `initialize_loop`, `before_call`, `after_call`, `next_instructions` and
     `finalize_loop`. Each is a plain method, or a generator that yields effects and returns the value.
@@ -84,6 +100,7 @@ class ToolCallingAdvisor:
         limits: ToolCallLimits | None = None,
         raise_on_error: bool | type[Exception] | tuple[type[Exception], ...] = False,
         more_rounds: Callable[[ChatResponse], bool] = has_tool_calls,
+        history: bool | None = None,
     ) -> None:
         if not callable(more_rounds):
             raise ConfigurationError("more_rounds must be a callable: response -> bool")
@@ -95,6 +112,7 @@ class ToolCallingAdvisor:
             raise ConfigurationError(f"raise_on_error is a bool, or exception types, not {raise_on_error!r}")
         self.raise_on_error = raise_on_error if isinstance(raise_on_error, bool) else tuple(raise_on_error)
         self.more_rounds = more_rounds
+        self.history = history
 
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Hook[ChatRequest]:
         """Once a turn, before the first round; returns the request to start from."""
@@ -112,7 +130,9 @@ class ToolCallingAdvisor:
         self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
     ) -> Hook[ChatRequest]:
         """After each round whose tools have run and which is not the last; returns the request to go on with."""
-        return request.replace(messages=(*request.messages, response.message, *batch.messages))
+        sent = request.messages
+        kept = sent if state.history else [message for message in sent if isinstance(message, SystemMessage)]
+        return request.replace(messages=(*kept, response.message, *batch.messages))
 
     def finalize_loop(self, state: LoopState, response: ChatResponse) -> Hook[ChatResponse]:
         """Once a turn, with the final response, also after return-direct and limits."""
@@ -123,9 +143,15 @@ class ToolCallingAdvisor:
         with ExitStack() as resources:
             state = LoopState(request, resources)
             counter = CallCounter(self.limits, request.messages)
+            if request.memory is not None and (yield from request.memory.open(request)):
+                state.memory = request.memory
+            state.history = state.memory is None if self.history is None else self.history
             request = yield from _hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")
             while True:
                 state.round += 1
+                sent = len(state.produced)
+                if state.memory is not None:
+                    state.memory.next_round(request.messages)
                 outgoing = yield from _hook(self.before_call(state, request), ChatRequest, "before_call")
                 response = yield outgoing
                 response = yield from _hook(self.after_call(state, response), ChatResponse, "after_call")
@@ -142,7 +168,10 @@ class ToolCallingAdvisor:
                 following = self.next_instructions(state, request, response, batch)
                 request = yield from _hook(following, ChatRequest, "next_instructions")
             response = response.replace(messages=tuple(state.produced), usage=state.usage)
-            return (yield from _hook(self.finalize_loop(state, response), ChatResponse, "finalize_loop"))
+            response = yield from _hook(self.finalize_loop(state, response), ChatResponse, "finalize_loop")
+            if state.memory is not None:
+                yield from state.memory.close(response.messages[sent:] or (response.message,))
+            return response
 
     def _run_tools(
         self, state: LoopState, outgoing: ChatRequest, calls: Sequence[ToolCall], counter: CallCounter

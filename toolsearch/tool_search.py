@@ -49,7 +49,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         run_undiscovered: run a call of a tool that was not disclosed yet, instead of loading it and asking again.
         token_counter: counts for `bypass_below` and `reply.tool_search`; by default a built-in estimate.
         order: its place in the chain.
-        options: those of `ToolCallingAdvisor`: `limits`, `raise_on_error`, `more_rounds`.
+        options: those of `ToolCallingAdvisor`: `limits`, `raise_on_error`, `more_rounds`, `history`.
 
     Raises:
         ConfigurationError: for an argument that cannot work.
@@ -124,7 +124,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
 
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""
-        turn: SearchTurn = yield Perform(partial(self._open, request))
+        turn: SearchTurn = yield Perform(partial(self._open, request, state.earlier))
         state.resources.callback(turn.disclosure.close)
         state.extra[_TURN] = turn
         state.intercept = turn.intercept
@@ -135,7 +135,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
     def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
         """Send the search tool, pinned tools, and discovered ones in order of discovery."""
         turn: SearchTurn = state.extra[_TURN]
-        declared = turn.declare(request.messages)
+        declared = turn.declare(state.conversation(request))
         if self.disclosure.settings.run_undiscovered:
             state.executable = turn.executable
         return request.replace(tools=declared)
@@ -151,7 +151,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         turn: SearchTurn = state.extra[_TURN]
         return response.replace(tool_search=turn.report())
 
-    def _open(self, request: ChatRequest) -> SearchTurn:
+    def _open(self, request: ChatRequest, earlier: Sequence[Message]) -> SearchTurn:
         """Begin the turn; blocking, as it may build an index."""
         context, tool_filter = request.context, self.tool_filter
         admitted = tuple(tool for tool in request.tools if tool_filter is None or tool_filter(tool, context))
@@ -161,12 +161,13 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             return tool_filter is None or tool_filter(catalog.tools[name], context)
 
         last = request.messages[-1] if request.messages else None
+        conversation = (*earlier, *request.messages)
         disclosure = self.disclosure.open(
             self._session_key(request),
             catalog.references,
             pinned=self._pins.among(catalog),
             admits=admits,
-            history=disclosed_in(request.messages, catalog.tools, latest_only=not self.disclosure.settings.accumulate),
+            history=disclosed_in(conversation, catalog.tools, latest_only=not self.disclosure.settings.accumulate),
             tokens=catalog.total,
             text=last.text if isinstance(last, UserMessage) else "",
         )
