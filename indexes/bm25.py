@@ -106,7 +106,7 @@ class Bm25Searcher:
         if self._min_score and values:
             values = {p: value for p, value in values.items() if explainer.share(p) >= self._min_score}
             total = len(values)
-            note = Note("below_minimum", _BELOW_MINIMUM.format(self._min_score))
+            note = None if values else Note("below_minimum", _BELOW_MINIMUM.format(self._min_score))
         return Scores(values=values, total=total, explain=explainer.matches, doubt=explainer.doubt, note=note)
 
     def _ranked(

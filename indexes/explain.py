@@ -11,7 +11,9 @@ from .vocabulary import Vocabulary
 
 __all__ = ["Explainer"]
 
-_DOUBTED_BELOW = 0.5
+_DOUBTED_BELOW = 1 / 3
+"""Requests are full of names and values no tool knows: half unmatched is usual, two thirds are not."""
+
 _WORDS_NAMED = 8
 
 
@@ -40,7 +42,7 @@ class Explainer:
         return max([whole, *(self._query.matched_share(known, clause) for clause in self._query.asked_clauses)])
 
     def doubt(self, positions: Sequence[int]) -> str:
-        """Return a sentence naming what is missing if these tools together match less than half the query, else ""."""
+        """Return a sentence naming what is missing if these tools together match under a third of the query, or ""."""
         known = {term for position in positions for term in self._fields(position)}
         if self._query.matched_share(known) >= _DOUBTED_BELOW:
             return ""

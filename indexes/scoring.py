@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import DuplicateToolError
-from .identifiers import identifier_key, identifiers_in
+from .identifiers import identifier_key, identifiers_in, readable
 from .protocols import ToolSearcher
 from .reference import ToolReference
 from .response import Match, ReasonCode, SearchMetadata, ToolHit, ToolSearchResponse
@@ -139,7 +139,7 @@ class Catalog:
             for key in keys:
                 members.setdefault(key, set()).add(position)
             for label in tool.categories:
-                labels.setdefault(identifier_key(label), label)
+                labels.setdefault(identifier_key(label), readable(label))
         self._categories = {key: Category(key, frozenset(positions)) for key, positions in members.items()}
         self.labels = tuple(sorted(labels.values()))
 

@@ -137,6 +137,7 @@ def test_min_score_drops_what_matches_too_little() -> None:
     strict = Bm25ToolIndex(min_score=0.9).build(tools)
     assert strict.search("weather city").names == ("get_weather",)
     assert strict.search("weather city").total_matches == 1
+    assert strict.search("weather city").reason == ""
     assert Bm25ToolIndex().build(tools).search("weather city").total_matches == 2
 
 
