@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial, wraps
@@ -24,6 +25,9 @@ from .turn_memory import KeepsTurns, TurnMemory
 __all__ = ["ChatClient"]
 
 _MESSAGES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
+
+
+_LOG = logging.getLogger(__name__)
 
 
 class _Prepared(NamedTuple):
@@ -101,7 +105,16 @@ class ChatClient:
         self._named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
         _check_one_tool_advisor(self.advisors)
         _check_one_memory(self.advisors)
-        name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # a wrong name is an error here
+        listed = name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # a wrong name is an error here
+        self._log_start(listed)
+
+    def _log_start(self, tools: Sequence[Tool]) -> None:
+        """Say which advisor and index are active: a setting that did not take effect shows here."""
+        loops = [advisor for advisor in self.advisors if isinstance(advisor, ToolCallingAdvisor)]
+        active = loops[0].describe() if loops else {"advisor": "ToolCallingAdvisor" if self.tool_calling else "none"}
+        facts = {**active, "tools": len(tools), "providers": len(self._tools) - len(tools)}
+        text = " ".join(f"{name}={value}" for name, value in facts.items())
+        _LOG.info("toolsearch.client_ready %s", text, extra=facts)
 
     def _prepare(
         self,

@@ -167,6 +167,11 @@ class SessionToolIndex:
             entry = self._entries.get(key)
             return None if entry is None else entry.record
 
+    @property
+    def index_type(self) -> str:
+        """The class name of the index that builds the searchers."""
+        return type(self._cache.index).__name__
+
     def session_ids(self) -> tuple[Hashable, ...]:
         """Return the ids of all sessions, in the order they were made."""
         with self._locked():

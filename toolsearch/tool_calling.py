@@ -114,6 +114,10 @@ class ToolCallingAdvisor:
         self.more_rounds = more_rounds
         self.history = history
 
+    def describe(self) -> dict[str, str]:
+        """What is active, for the log."""
+        return {"advisor": type(self).__name__}
+
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Hook[ChatRequest]:
         """Once a turn, before the first round; returns the request to start from."""
         return request

@@ -111,6 +111,10 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         self._counter = token_counter or EstimateTokenCounter()
         self._catalogs = CatalogCache(self._counter)
 
+    def describe(self) -> dict[str, str]:
+        """What is active, for the log."""
+        return {**super().describe(), "index": self.disclosure.sessions.index_type}
+
     def restore(self, session_id: str, names: Iterable[str], *, tenant: str | None = None) -> None:
         """Disclose `names` to a session again, e.g. after its conversation was compacted.
 

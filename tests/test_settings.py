@@ -1,0 +1,129 @@
+"""Settings: every property by its variable, and no silent fallback."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from toolsearch import ChatClient, ConfigurationError, Tool, ToolCallingAdvisor, ToolSearchAdvisor
+from toolsearch.eviction import CompositeEviction, LruEviction
+from toolsearch.settings import ToolSearchSettings
+from toolsearch.testing import ScriptedChatModel
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("TOOLSEARCH_"):
+            monkeypatch.delenv(name)
+
+
+def search_advisor(settings: ToolSearchSettings) -> ToolSearchAdvisor:
+    advisor = settings.advisor()
+    assert isinstance(advisor, ToolSearchAdvisor)
+    return advisor
+
+
+def test_off_by_default() -> None:
+    advisor = ToolSearchSettings.load().advisor()
+    assert type(advisor) is ToolCallingAdvisor
+    assert (advisor.order, advisor.limits.per_tool, advisor.limits.total) == (300, 40, 150)
+
+
+def test_variables_reach_the_advisor(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {
+        "ENABLED": "true",
+        "INDEX": "regex",
+        "MAX_RESULTS": "3",
+        "MAX_RESULTS_LIMIT": "7",
+        "ACCUMULATE": "false",
+        "INSTRUCTIONS": "Search!",
+        "ORDER": "250",
+        "EVICTION_TTL": "PT8H",
+        "EVICTION_MAX_SESSIONS": "9",
+        "BYPASS_BELOW": "100",
+        "PRESELECT": "2",
+        "MAX_LOADED": "20",
+        "SEARCH_BUDGET": "4",
+        "RUN_UNDISCOVERED": "true",
+        "PINNED": "core_*, source:mail",
+        "MAX_CALLS_PER_TOOL_DEFAULT": "5",
+        "MAX_CALLS_PER_TOOL": '{"web": 50, "free": null}',
+        "MAX_TOTAL_TOOL_CALLS": "60",
+        "EXCLUDED_TOOLS": '["a", "b"]',
+        "ON_LIMIT_EXCEEDED": "answer",
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(f"TOOLSEARCH_{name}", value)
+    settings = ToolSearchSettings.load()
+    advisor = search_advisor(settings)
+    disclosure = advisor.disclosure.settings
+    assert advisor.describe() == {"advisor": "ToolSearchAdvisor", "index": "RegexToolIndex"}
+    assert (disclosure.max_results, disclosure.max_results_limit, disclosure.accumulate) == (3, 7, False)
+    assert (advisor.instructions, advisor.order) == ("Search!", 250)
+    assert (disclosure.bypass_below, disclosure.preselect, disclosure.max_loaded) == (100, 2, 20)
+    assert (disclosure.search_budget, disclosure.run_undiscovered) == (4, True)
+    assert settings.pinned == ("core_*", "source:mail")
+    limits = advisor.limits
+    assert (limits.per_tool, limits.of("web"), limits.of("free"), limits.total) == (5, 50, None, 60)
+    assert (tuple(limits.excluded), limits.on_breach) == (("a", "b"), "answer")
+    assert settings.eviction_ttl == timedelta(hours=8)
+
+
+@pytest.mark.parametrize(("ttl", "kind"), [(None, LruEviction), (timedelta(hours=1), CompositeEviction)])
+def test_an_idle_time_is_combined_with_a_number_of_sessions(ttl: timedelta | None, kind: type) -> None:
+    advisor = search_advisor(ToolSearchSettings.load(enabled=True, eviction_ttl=ttl))
+    assert kind.__name__ in repr(advisor.disclosure.sessions)
+
+
+def test_the_session_id_can_come_from_the_context() -> None:
+    settings = ToolSearchSettings.load(enabled=True, index="regex", session_id_key="thread")
+    advisor = search_advisor(settings)
+    client = ChatClient(ScriptedChatModel(["a", "b"]), tools=[Tool("x", "X.", {}, lambda: "")], advisors=[advisor])
+    client.call("hi", context={"thread": 7})
+    client.call("hi")
+    assert advisor.disclosure.sessions.session_ids() == ((None, "7"),)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("MAX_RESULT", "3", "did you mean TOOLSEARCH_MAX_RESULTS"),
+        ("MAX_RESULTS", "many", "max_results"),
+        ("MAX_RESULTS", "50", "max_results"),
+        ("INDEX", "elastic", "bm25"),
+        ("ON_LIMIT_EXCEEDED", "explode", "on_limit_exceeded"),
+        ("MAX_CALLS_PER_TOOL", "{", "max_calls_per_tool"),
+        ("PINNED", "[", "environment|pinned|settings"),
+        ("EVICTION_MAX_SESSIONS", "0", "session"),
+    ],
+)
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_what_cannot_work_is_an_error_at_start(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, says: str, enabled: str
+) -> None:
+    monkeypatch.setenv("TOOLSEARCH_ENABLED", enabled)
+    monkeypatch.setenv(f"TOOLSEARCH_{variable}", value)
+    with pytest.raises(ConfigurationError, match=says):
+        ToolSearchSettings.load().advisor()
+
+
+def test_an_unknown_argument_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="max_result"):
+        ToolSearchSettings.load(max_result=3)
+
+
+def test_a_line_in_the_log_says_what_is_active(caplog: pytest.LogCaptureFixture) -> None:
+    tools: list[Any] = [Tool(name, "X.", {}, lambda: "") for name in "ab"]
+    with caplog.at_level(logging.INFO, "toolsearch"):
+        ChatClient(ScriptedChatModel([]), tools=tools, advisors=[ToolSearchSettings.load(enabled=True).advisor()])
+        ChatClient(ScriptedChatModel([]), tools=tools)
+    assert [record.getMessage() for record in caplog.records] == [
+        "toolsearch.client_ready advisor=ToolSearchAdvisor index=Bm25ToolIndex tools=2 providers=0",
+        "toolsearch.client_ready advisor=ToolCallingAdvisor tools=2 providers=0",
+    ]
