@@ -59,26 +59,26 @@ def _suite(suite: Mapping[str, Any], counter: str) -> str:
         f"tokens by `{counter}`"
     )
     rows = [suite["baseline"], *suite["contenders"]]
-    table = _table(
-        ("", "tokens a task", "saved", "requests", "tasks done", "cost, cold cache", "cost, warm cache"),
-        [_cells(row, plain=row is rows[0]) for row in rows],
-    )
-    found = suite["break_even"]
-    below = (
-        f"For a task of one call, searching takes fewer tokens from {found['tools']} tools of this size on."
-        if (found and found["tools"])
-        else ""
-    )
-    return "\n\n".join(filter(None, [heading, table, below]))
+    headings = ["", "tokens a task", "saved", "requests", "tasks done", "cost, cold cache", "cost, warm cache"]
+    cells = [_cells(row, plain=row is rows[0]) for row in rows]
+    if "paraphrase" in suite["baseline"]["styles"]:
+        headings.insert(5, "of which without a word of the tool")
+        for row, listed in zip(rows, cells, strict=True):
+            style = row["styles"]["paraphrase"]
+            listed.insert(5, f"{style['succeeded']} of {style['tasks']}")
+    least = (suite["break_even"] or {}).get("tools")
+    pays = f"For a task of one call, searching takes fewer tokens from {least} tools of this size on." if least else ""
+    below = " ".join(filter(None, [suite["note"], pays]))
+    return "\n\n".join(filter(None, [heading, _table(headings, cells), below]))
 
 
-def _cells(row: Mapping[str, Any], *, plain: bool) -> tuple[str, ...]:
+def _cells(row: Mapping[str, Any], *, plain: bool) -> list[str]:
     tasks = row["tasks"]
 
     def cost(kind: str) -> str:
         return f"{row[kind] / tasks:,.0f}" + ("" if plain else f" ({_change(row[f'saving_{kind}'])})")
 
-    return (
+    return [
         row["name"],
         f"{row['total'] / tasks:,.0f}",
         "" if plain else f"{row['saving']:.0%}",
@@ -86,7 +86,7 @@ def _cells(row: Mapping[str, Any], *, plain: bool) -> tuple[str, ...]:
         f"{row['succeeded']} of {tasks}",
         cost("cold"),
         cost("warm"),
-    )
+    ]
 
 
 def _change(saving: float) -> str:
@@ -100,9 +100,10 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _origin(report: Mapping[str, Any]) -> str:
     prices, machine = report["prices"], report["machine"]
+    extras = " EXTRAS=vector" if any(c["name"] == "vector" for c in report["suites"][0]["contenders"]) else ""
     return (
-        f"Measured with `make demo` at commit {report['commit']} on {report['date']}, Python {machine['python']}, "
-        f"{machine['cpus']} CPUs. Cost is in tokens of plain input: {prices['read']:g} to read from the prompt cache, "
+        f"Measured with `make demo{extras}` at commit {report['commit']} on {report['date']}, "
+        f"Python {machine['python']}, {machine['cpus']} CPUs. Cost is in tokens of plain input: {prices['read']:g} to read from the prompt cache, "
         f"{prices['write']:g} to write, {prices['output']:g} for output; a warm cache holds tools and system message "
         "from other conversations."
     )

