@@ -7,9 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from toolsearch.benchmarks.readme import rewrite
 
 DATA = files("toolsearch.benchmarks") / "data"
 FUNCTION_WORDS = {"a", "and", "by", "for", "from", "in", "of", "on", "or", "the", "to"}
@@ -119,3 +122,19 @@ def test_the_calls_of_the_published_task_are_valid() -> None:
     }
     for _, step in steps(lines("outfit_tasks.jsonl")):
         jsonschema.validate(step["arguments"], tools[step["tool"]]["parameters"])
+
+
+def test_the_readme_shows_the_committed_results() -> None:
+    root = Path(__file__).parent.parent
+    results = root / "benchmarks" / "results" / "savings.json"
+    page = (root / "README.md").read_text("utf-8")
+    assert rewrite(page, json.loads(results.read_text("utf-8"))) == page
+
+
+def test_the_committed_results_are_of_over_a_hundred_tools_and_list_every_task(tasks: list[dict[str, Any]]) -> None:
+    path = Path(__file__).parent.parent / "benchmarks" / "results" / "savings.json"
+    report = json.loads(path.read_text("utf-8"))
+    servers, outfit = report["suites"]
+    assert servers["tools"] == sum(server["tools"] for server in report["servers"]) > 100
+    assert [run["task"] for run in servers["baseline"]["runs"]] == [task["id"] for task in tasks]
+    assert outfit["tools"] == 28
