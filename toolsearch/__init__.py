@@ -6,6 +6,7 @@ from .chat import (
     ChatChunk,
     ChatRequest,
     ChatResponse,
+    ResponseSchema,
     RoundStarted,
     StreamEvent,
     ToolFinished,
@@ -22,15 +23,18 @@ from .errors import (
     DuplicateToolError,
     IndexFailure,
     MissingExtraError,
+    OutputError,
     ProviderError,
     ProviderProtocolError,
     StreamStateError,
+    StructuredOutputError,
     ToolSearchError,
 )
 from .indexes.reference import ToolReference
 from .limits import ToolCallLimits
 from .messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
 from .model import ChatModel
+from .output import JsonOutputConverter, OutputConverter, StructuredOutputAdvisor
 from .savings import SearchRecord, ToolSearchReport
 from .sessions import SessionToolIndex, ToolSearchRequest
 from .streams import AsyncChatStream, ChatStream
@@ -62,13 +66,17 @@ __all__ = [
     "DuplicateToolError",
     "Effect",
     "IndexFailure",
+    "JsonOutputConverter",
     "LoopState",
     "Media",
     "Message",
     "MissingExtraError",
+    "OutputConverter",
+    "OutputError",
     "Perform",
     "ProviderError",
     "ProviderProtocolError",
+    "ResponseSchema",
     "RoundStarted",
     "RunTools",
     "SearchRecord",
@@ -76,6 +84,8 @@ __all__ = [
     "Sleep",
     "StreamEvent",
     "StreamStateError",
+    "StructuredOutputAdvisor",
+    "StructuredOutputError",
     "SystemClock",
     "SystemMessage",
     "Tool",

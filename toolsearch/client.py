@@ -17,6 +17,7 @@ from .drivers import Turn, adrive, drive
 from .errors import ConfigurationError
 from .messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from .model import ChatModel
+from .output.advisor import with_structured_output
 from .streams import AsyncChatStream, ChatStream
 from .tool import Tool
 from .tool_calling import ToolCallingAdvisor
@@ -126,6 +127,7 @@ class ChatClient:
         session_id: str | None = None,
         tenant: str | None = None,
         context: Mapping[str, Any] | None = None,
+        response_type: object = None,
         advisors: Iterable[Advisor] = (),
         tool_calling: bool | None = None,
         **model_options: Any,
@@ -139,6 +141,8 @@ class ChatClient:
             session_id: whose conversation this is: what tool search found for it stays found. None leaves nothing.
             tenant: keeps sessions of one id but of several customers apart.
             context: values for tools, merged over the client's; never sent to the model.
+            response_type: what ``reply.value`` is to be: a pydantic model, a dataclass, a `TypedDict`, ``list[...]``,
+                ``dict``, any type pydantic reads, or an `OutputConverter`; see `StructuredOutputAdvisor`.
             advisors: added to the client's for this call.
             tool_calling: overrides the client's setting for this call.
             model_options: passed to the model by name, e.g. ``temperature=0``.
@@ -146,9 +150,11 @@ class ChatClient:
         Raises:
             ConfigurationError: for arguments that cannot work.
             ProviderError: if the model's provider fails.
+            StructuredOutputError: if no answer fits `response_type`.
         """
         found = (*self._tools, *expand_tools(tools))
         chain = self._chain(advisors, self.tool_calling if tool_calling is None else tool_calling)
+        chain = with_structured_output(chain, response_type, self.model)
         waits = not all(isinstance(tool, Tool) for tool in found)  # a provider may take its time: let a driver ask it
         request = ChatRequest(
             messages=self._conversation(prompt, messages),

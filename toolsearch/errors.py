@@ -7,26 +7,37 @@
     │   ├── DuplicateToolError               two tools of one name, or a reserved name
     │   └── AsyncCallableError               something async was met by a sync driver
     ├── MissingExtraError (ImportError)      the installer: ``pip install 'toolsearch[...]'``
+    ├── OutputError (ValueError)             the model: its answer cannot be read; raised by converters only
+    ├── StructuredOutputError                no answer of the model could be read as the type asked for
     ├── IndexFailure                         an index could not be built or searched
+    ├── MemoryFailure                        a conversation could not be read or stored
     ├── StreamStateError (RuntimeError)      the caller: a stream was asked for what it does not have yet
     └── ProviderError                        the model's provider: transport, status, refusal
         └── ProviderProtocolError            it answered something that is not its own format
 
 What a *model* can mend (a wrong name, wrong arguments, a wrong pattern) is never raised: it
-becomes a tool result that says what to change.
+becomes a tool result that says what to change, or with structured output a request for a better answer.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .chat import ChatResponse
 
 __all__ = [
     "AsyncCallableError",
     "ConfigurationError",
     "DuplicateToolError",
     "IndexFailure",
+    "MemoryFailure",
     "MissingExtraError",
+    "OutputError",
     "ProviderError",
     "ProviderProtocolError",
     "StreamStateError",
+    "StructuredOutputError",
     "ToolSearchError",
 ]
 
@@ -61,6 +72,28 @@ class MissingExtraError(ToolSearchError, ImportError):
 
 class IndexFailure(ToolSearchError):
     """An index could not be built or searched; the engine's own error is the ``__cause__``."""
+
+
+class OutputError(ToolSearchError, ValueError):
+    """A model's answer is not what was asked for; the text tells the model what to change. For converters to raise."""
+
+
+class StructuredOutputError(ToolSearchError):
+    """A model gave no answer of the type that was asked for; the last `OutputError` is the ``__cause__``.
+
+    Attributes:
+        response: the whole turn as it ended: its messages with the last answer, and the usage of all attempts.
+        problem: what is wrong with that answer.
+    """
+
+    def __init__(self, message: str, *, response: ChatResponse, problem: str) -> None:
+        self.response = response
+        self.problem = problem
+        super().__init__(message)
+
+
+class MemoryFailure(ToolSearchError):
+    """A conversation could not be read or stored; the store's own error is the ``__cause__``."""
 
 
 class StreamStateError(ToolSearchError, RuntimeError):

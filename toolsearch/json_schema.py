@@ -35,28 +35,33 @@ class ToolJsonSchema(GenerateJsonSchema):
             raise PydanticInvalidForJsonSchema(detail)
 
 
-def tidy(schema: Any) -> Any:
+def tidy(schema: Any, *, formats: bool = False) -> Any:
     """Return a copy without titles and formats, and with objects of known properties closed to others.
+
+    Args:
+        schema: a JSON Schema, or a part of one.
+        formats: keep formats, where they are to tell the model what to write.
 
     Example:
         >>> tidy({"title": "A", "type": "string", "format": "date"})
         {'type': 'string'}
     """
     if isinstance(schema, list):
-        return [tidy(member) for member in schema]
+        return [tidy(member, formats=formats) for member in schema]
     if not isinstance(schema, dict):
         return schema
-    tidied = {key: _tidy_value(key, value) for key, value in schema.items() if key not in ("title", "format")}
+    dropped = ("title",) if formats else ("title", "format")
+    tidied = {key: _tidy_value(key, value, formats) for key, value in schema.items() if key not in dropped}
     if tidied.get("type") == "object" and "additionalProperties" not in tidied:
         tidied.setdefault("properties", {})
         tidied["additionalProperties"] = False
     return tidied
 
 
-def _tidy_value(key: str, value: Any) -> Any:
+def _tidy_value(key: str, value: Any, formats: bool) -> Any:
     if key in _KEYED_BY_NAME:  # a property may be called "title"
-        return {name: tidy(member) for name, member in value.items()}
-    return value if key in _DATA else tidy(value)
+        return {name: tidy(member, formats=formats) for name, member in value.items()}
+    return value if key in _DATA else tidy(value, formats=formats)
 
 
 def takes_null(schema: Mapping[str, Any], definitions: Mapping[str, Any], _depth: int = 0) -> bool:

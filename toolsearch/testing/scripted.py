@@ -74,6 +74,7 @@ class ScriptedChatModel:
         script: the steps; or one callable, which answers every request for ever.
         usage: the usage of each response: fixed, or computed; by default `estimate_usage`. A `ChatResponse`
             in the script keeps its own.
+        supports_response_schema: whether requests for structured output carry the schema (`ChatModel`).
 
     Attributes:
         requests: every request, in order of arrival.
@@ -94,12 +95,14 @@ class ScriptedChatModel:
         script: Iterable[ScriptedAnswer] | Callable[[ChatRequest], Any] = (),
         *,
         usage: Usage | Callable[[ChatRequest, AssistantMessage], Usage] | None = None,
+        supports_response_schema: bool = False,
     ) -> None:
         if isinstance(script, str | AssistantMessage | ChatResponse | ScriptedStream | BaseException):
             script = [script]
         self._endless = script if callable(script) else None
         self._steps: tuple[ScriptedAnswer, ...] = () if callable(script) else tuple(script)
         self._usage = usage if usage is not None else estimate_usage
+        self.supports_response_schema = supports_response_schema
         self._lock = threading.Lock()
         self._calls_made = 0
         self.requests: list[ChatRequest] = []

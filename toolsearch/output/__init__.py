@@ -1,0 +1,19 @@
+"""Structured output: answers as values of a type instead of text."""
+
+from ..errors import OutputError, StructuredOutputError
+from .advisor import StructuredOutputAdvisor
+from .converter import OutputConverter, TextOutputConverter, converter_for
+from .extraction import fenced_blocks, unfenced
+from .json_converter import JsonOutputConverter
+
+__all__ = [
+    "JsonOutputConverter",
+    "OutputConverter",
+    "OutputError",
+    "StructuredOutputAdvisor",
+    "StructuredOutputError",
+    "TextOutputConverter",
+    "converter_for",
+    "fenced_blocks",
+    "unfenced",
+]

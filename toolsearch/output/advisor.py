@@ -1,0 +1,269 @@
+"""`StructuredOutputAdvisor`: asks for an answer of a type, checks it, and asks again where it does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..advisor import Advisor, in_order
+from ..chat import ChatRequest, ChatResponse, ResponseSchema
+from ..effects import AdvisorFlow
+from ..errors import ConfigurationError, OutputError, StructuredOutputError
+from ..messages import AssistantMessage, Message, Usage, UserMessage
+from ..model import ChatModel
+from ..names import wire_name
+from ..tool_calling import ToolCallingAdvisor, has_tool_calls
+from .converter import OutputConverter, converter_for
+
+__all__ = ["StructuredOutputAdvisor", "with_structured_output"]
+
+_ORDER = 800
+_CUT_OFF = ("length", "max_tokens", "max_output_tokens")
+_REFUSED = ("content_filter", "refusal", "safety")
+_EXCERPT = 200
+
+
+class StructuredOutputAdvisor:
+    """Has the model answer with a value of a type; the response's `value` holds it.
+
+    ``client.call(..., response_type=T)`` adds one for the call. Add one yourself to set its options, for a call or
+    for a client; then `response_type` of a call replaces the type and keeps the options.
+
+    It sits inside the tool loop. A response that asks for tools passes untouched, so a round is never repeated
+    because it is no answer; a text is checked, and one that does not fit is sent back with what is wrong with it,
+    at most `retries` times in a turn. Only the accepted answer enters the conversation and a stream; the usage
+    counts all attempts. Results returned direct and the end at a limit are not checked: `value` is None there.
+
+    Args:
+        output: the type or an `OutputConverter`; None only sets the options for calls with a `response_type`.
+        retries: how often a turn's answers are sent back; 0 takes the first one or none.
+        validate: False checks nothing: streams are live, and `value` is None if the answer cannot be read.
+        native: hold the provider to the schema where the model can (`ChatModel`), else tell the model in words;
+            False always uses words. Words go to the end of the last user message: of what a provider has cached,
+            only that turn changes.
+        instructions: whether the model is told in words; by default if the provider is not held to the schema.
+        raise_on_failure: False returns the last response, with `value` None, where no answer could be accepted.
+        order: its place in the chain, which must be inside the tool loop.
+
+    Example:
+        >>> from toolsearch import ChatClient
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> model = ScriptedChatModel(["They are one and two.", "[1, 2]"])
+        >>> client = ChatClient(model, advisors=[StructuredOutputAdvisor(list[int], retries=1)])
+        >>> client.call("Which numbers?").value
+        [1, 2]
+    """
+
+    def __init__(
+        self,
+        output: object = None,
+        *,
+        retries: int = 3,
+        validate: bool = True,
+        native: bool = True,
+        instructions: bool | None = None,
+        raise_on_failure: bool = True,
+        order: int = _ORDER,
+    ) -> None:
+        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+            raise ConfigurationError(f"retries must be 0 or more, not {retries!r}")
+        self.converter = None if output is None else converter_for(output)
+        self.retries = retries
+        self.validate = validate
+        self.native = native
+        self.instructions = instructions
+        self.raise_on_failure = raise_on_failure
+        self.order = order
+
+    def advise(self, request: ChatRequest) -> AdvisorFlow:
+        """Ask for an answer that fits. A `ChatClient` runs it in two parts instead, around and inside its tool loop."""
+        if self.converter is None:
+            response: ChatResponse = yield request
+            return response
+        attempts = _Attempts(self, self.converter, native=False, more_rounds=has_tool_calls)
+        return attempts.outcome((yield from attempts.advise(request)))
+
+    def _for(self, output: object, order: int) -> StructuredOutputAdvisor:
+        """The same options for another type."""
+        return StructuredOutputAdvisor(
+            output,
+            retries=self.retries,
+            validate=self.validate,
+            native=self.native,
+            instructions=self.instructions,
+            raise_on_failure=self.raise_on_failure,
+            order=order,
+        )
+
+
+def with_structured_output(advisors: Sequence[Advisor], response_type: object, model: ChatModel) -> tuple[Advisor, ...]:
+    """Return the chain of one call with its structured output in place.
+
+    Args:
+        advisors: the chain, in order, with its tool loop.
+        response_type: the call's; None leaves what is in the chain.
+        model: the client's.
+
+    Raises:
+        ConfigurationError: for a wrong type, two such advisors, or one outside the tool loop.
+    """
+    given = [advisor for advisor in advisors if isinstance(advisor, StructuredOutputAdvisor)]
+    if response_type is None and not given:
+        return tuple(advisors)
+    if len(given) > 1:
+        raise ConfigurationError(
+            f"a chain has one StructuredOutputAdvisor, this one has {len(given)}; for another type in one call use "
+            "response_type="
+        )
+    loop = next((advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor)), None)
+    chosen = given[0] if given else StructuredOutputAdvisor(order=_ORDER if loop is None else max(_ORDER, loop.order))
+    if response_type is not None:
+        chosen = chosen._for(response_type, chosen.order)
+    others = [advisor for advisor in advisors if not isinstance(advisor, StructuredOutputAdvisor)]
+    if chosen.converter is None:
+        return tuple(others)
+    if loop is not None and chosen.order < loop.order:
+        raise ConfigurationError(
+            f"StructuredOutputAdvisor(order={chosen.order}) is outside the tool loop (order={loop.order}), where each "
+            "retry would run the loop again; give it a higher order"
+        )
+    attempts = _Attempts(
+        chosen,
+        chosen.converter,
+        native=chosen.native and bool(getattr(model, "supports_response_schema", False)),
+        more_rounds=has_tool_calls if loop is None else loop.more_rounds,
+    )
+    chain = in_order((*others, attempts))
+    at = next(i for i, advisor in enumerate(chain) if advisor is (attempts if loop is None else loop))
+    return (*chain[:at], _Acceptance(attempts), *chain[at:])
+
+
+class _Acceptance:
+    """The part around the tool loop: nothing of the turn is shown before its answer is accepted."""
+
+    def __init__(self, attempts: _Attempts) -> None:
+        self.order = attempts.order
+        self._attempts = attempts
+
+    def advise(self, request: ChatRequest) -> AdvisorFlow:
+        self._attempts.begin()
+        if self._attempts.options.validate:
+            request = request.replace(buffered=True)
+        return self._attempts.outcome((yield request))
+
+
+class _Attempts:
+    """The part inside the tool loop, for one turn: each answer is checked, and the attempts are counted."""
+
+    def __init__(
+        self,
+        options: StructuredOutputAdvisor,
+        converter: OutputConverter,
+        *,
+        native: bool,
+        more_rounds: Callable[[ChatResponse], bool],
+    ) -> None:
+        self.order = options.order
+        self.options = options
+        self._converter = converter
+        self._more_rounds = more_rounds
+        schema = converter.schema if native else None
+        self._schema = None if schema is None else ResponseSchema(_name(converter), schema)
+        in_words = schema is None if options.instructions is None else options.instructions
+        self._instructions = converter.instructions if in_words else ""
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from the start: a turn begins, or is begun again by an advisor around it."""
+        self._left = self.options.retries
+        self._made = 0
+        self._failure: ValueError | None = None
+
+    def outcome(self, response: ChatResponse) -> ChatResponse:
+        """Return the turn's response, or raise that none of its answers fits."""
+        if self._failure is None or not self.options.raise_on_failure:
+            return response
+        raise StructuredOutputError(
+            f"the answer cannot be used, after {self._made} attempt{'s' * (self._made != 1)}: {self._failure}",
+            response=response,
+            problem=str(self._failure),
+        ) from self._failure
+
+    def advise(self, request: ChatRequest) -> AdvisorFlow:
+        request = request.replace(
+            messages=_instructed(request.messages, self._instructions),
+            response_schema=self._schema,
+            buffered=request.buffered or self.options.validate,
+        )
+        sent, usage = request, Usage()
+        while True:
+            response: ChatResponse = yield sent
+            usage += response.usage
+            response = response.replace(usage=usage)
+            self._failure = None
+            if response.tool_calls or self._more_rounds(response):
+                return response
+            self._made += 1
+            try:
+                return response.replace(value=self._converter.parse(response.text))
+            except ValueError as error:
+                failure = error
+            if not self.options.validate:
+                return response
+            hopeless = _hopeless(response)
+            if hopeless or not self._left:
+                self._failure = _explained(failure, hopeless)
+                return response
+            self._left -= 1
+            sent = request.replace(messages=self._sent_back(request.messages, response.text, failure))
+
+    def _sent_back(self, messages: Sequence[Message], answer: str, failure: ValueError) -> tuple[Message, ...]:
+        """The round's messages with the latest answer and what is wrong with it; earlier attempts are left out."""
+        # There are servers that take a schema and neither follow it nor show it to the model.
+        how = self._converter.instructions if self._schema is not None and not self._instructions else ""
+        text = f"{failure}\n\nGive the whole answer again, corrected. {how}".rstrip()
+        if answer.strip():
+            return (*messages, AssistantMessage(answer), UserMessage(text))
+        return _said(messages, text)  # providers refuse an empty message
+
+
+def _said(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
+    """The messages with `text` from the user at the end; never two user messages in a row, as some models refuse."""
+    if messages and isinstance(last := messages[-1], UserMessage):
+        return (*messages[:-1], replace(last, text=f"{last.text}\n\n{text}" if last.text else text))
+    return (*messages, UserMessage(text))
+
+
+def _instructed(messages: Sequence[Message], instructions: str) -> tuple[Message, ...]:
+    """The messages with `instructions` at the end of the last user message, once however often it is done."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if isinstance(message, UserMessage):
+            if not instructions or instructions in message.text:
+                return tuple(messages)
+            return (*_said(messages[: position + 1], instructions), *messages[position + 1 :])
+    return (*messages, UserMessage(instructions)) if instructions else tuple(messages)
+
+
+def _hopeless(response: ChatResponse) -> str:
+    """Why asking again would not help, if it would not."""
+    reason = response.finish_reason.casefold()
+    if reason in _CUT_OFF:
+        return f"the answer was cut off (finish reason {response.finish_reason!r}); allow more output tokens"
+    if reason in _REFUSED:
+        text = response.text if len(response.text) <= _EXCERPT else response.text[:_EXCERPT] + "…"
+        return f"the model refused to answer (finish reason {response.finish_reason!r}): {text!r}"
+    return ""
+
+
+def _explained(failure: ValueError, hopeless: str) -> ValueError:
+    if not hopeless:
+        return failure
+    explained = OutputError(hopeless)
+    explained.__cause__ = failure
+    return explained
+
+
+def _name(converter: OutputConverter) -> str:
+    name = getattr(converter, "name", "")
+    return wire_name(name if isinstance(name, str) and name else "answer")
