@@ -35,6 +35,7 @@ from .limits import ToolCallLimits
 from .messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
 from .model import ChatModel
 from .output import JsonOutputConverter, OutputConverter, StructuredOutputAdvisor
+from .resolver import ChainedToolResolver, StaticToolResolver, ToolResolver
 from .savings import SearchRecord, ToolSearchReport
 from .sessions import SessionToolIndex, ToolSearchRequest
 from .streams import AsyncChatStream, ChatStream
@@ -51,6 +52,7 @@ __all__ = [
     "AsyncChatStream",
     "AugmentedCall",
     "AugmentedTools",
+    "ChainedToolResolver",
     "ChatChunk",
     "ChatClient",
     "ChatModel",
@@ -82,6 +84,7 @@ __all__ = [
     "SearchRecord",
     "SessionToolIndex",
     "Sleep",
+    "StaticToolResolver",
     "StreamEvent",
     "StreamStateError",
     "StructuredOutputAdvisor",
@@ -98,6 +101,7 @@ __all__ = [
     "ToolFinished",
     "ToolMessage",
     "ToolReference",
+    "ToolResolver",
     "ToolSearchAdvisor",
     "ToolSearchError",
     "ToolSearchReport",

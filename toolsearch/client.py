@@ -14,14 +14,17 @@ from .chat import ChatRequest, ChatResponse
 from .clock import Clock, SystemClock
 from .collect import ToolLike, ToolProvider, expand_tools, name_tools, resolve_tools
 from .drivers import Turn, adrive, drive
+from .effects import ToolBatchResult
 from .errors import ConfigurationError
 from .messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from .model import ChatModel
+from .observer import Observer
 from .output.advisor import with_structured_output
 from .streams import AsyncChatStream, ChatStream
 from .tool import Tool
 from .tool_calling import ToolCallingAdvisor
 from .turn_memory import KeepsTurns, TurnMemory
+from .user_driven import CallExecution
 
 __all__ = ["ChatClient"]
 
@@ -74,6 +77,7 @@ class ChatClient:
         context: values for tools; merged under each call's own context, never sent to the model.
         tool_calling: False leaves the loop to you: responses then end with the tool calls the model asks for.
         clock: what waits and tells the time; a fake one in tests.
+        observer: is told of every turn, round, tool call and search, e.g. an `OpenTelemetryObserver`.
 
     Example:
         >>> from toolsearch.testing import ScriptedChatModel
@@ -92,6 +96,7 @@ class ChatClient:
         context: Mapping[str, Any] | None = None,
         tool_calling: bool = True,
         clock: Clock | None = None,
+        observer: Observer | None = None,
     ) -> None:
         missing = [name for name in ("call", "acall", "stream", "astream") if not callable(getattr(model, name, None))]
         if isinstance(model, type) or missing:
@@ -101,6 +106,7 @@ class ChatClient:
         self.system = system
         self.context: Mapping[str, Any] = dict(context or {})
         self.tool_calling = tool_calling
+        self.observer = observer
         self._tools = expand_tools(tools)
         self._clock: Clock = clock or SystemClock()
         self._named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
@@ -194,8 +200,33 @@ class ChatClient:
         """Return the answer as an async stream; not a coroutine: ``async for text in client.astream(...)``."""
         return AsyncChatStream(self._turn(prepared, streaming=True))
 
+    @_called_with(_prepare)
+    def run_tools(self, prepared: _Prepared) -> ToolBatchResult:
+        """Execute the tool calls that `messages` end with, for callers that drive the rounds themselves.
+
+        Limits, arguments, errors and the filter of tool search are as in the loop.
+        """
+        turn, execution = self._execution(prepared)
+        for _ in drive(turn):
+            pass
+        return execution.batch
+
+    @_called_with(_prepare)
+    async def arun_tools(self, prepared: _Prepared) -> ToolBatchResult:
+        """Execute the tool calls that `messages` end with, without holding the event loop."""
+        turn, execution = self._execution(prepared)
+        async with aclosing(adrive(turn)) as events:
+            async for _ in events:
+                pass
+        return execution.batch
+
+    def _execution(self, prepared: _Prepared) -> tuple[Turn, CallExecution]:
+        loops = (one for one in (*prepared.advisors, *self.advisors) if isinstance(one, ToolCallingAdvisor))
+        execution = CallExecution(next(loops, None) or ToolCallingAdvisor())
+        return self._turn(prepared._replace(advisors=(execution,)), streaming=False), execution
+
     def _turn(self, prepared: _Prepared, *, streaming: bool) -> Turn:
-        return Turn(self.model, *prepared, clock=self._clock, streaming=streaming)
+        return Turn(self.model, *prepared, clock=self._clock, streaming=streaming, observer=self.observer)
 
     def _conversation(self, prompt: str | UserMessage | None, messages: Sequence[Message]) -> tuple[Message, ...]:
         conversation = list(messages)

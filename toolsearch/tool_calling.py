@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +14,7 @@ from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
 from .errors import ConfigurationError
 from .limits import CallCounter, ToolCallLimits
 from .messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, Usage
+from .resolver import ToolResolver
 from .tool import Tool
 from .turn_memory import TurnMemory
 
@@ -78,6 +79,9 @@ class ToolCallingAdvisor:
         history: False sends each round only what is new since the last one, for an advisor further in that keeps the
             conversation; None decides by the chain: False where a `MemoryAdvisor` is further in and has a session.
 
+        resolver: knows tools that are in no request.
+        resolve_fallback: run tools that only `resolver` knows; off, since all it knows becomes callable.
+
     Subclasses override the hooks `initialize_loop`, `before_call`, `after_call`, `next_instructions` and
     `finalize_loop`. Each is a plain method, or a generator that yields effects and returns the value.
 
@@ -101,6 +105,8 @@ class ToolCallingAdvisor:
         raise_on_error: bool | type[Exception] | tuple[type[Exception], ...] = False,
         more_rounds: Callable[[ChatResponse], bool] = has_tool_calls,
         history: bool | None = None,
+        resolver: ToolResolver | None = None,
+        resolve_fallback: bool = False,
     ) -> None:
         if not callable(more_rounds):
             raise ConfigurationError("more_rounds must be a callable: response -> bool")
@@ -113,6 +119,9 @@ class ToolCallingAdvisor:
         self.raise_on_error = raise_on_error if isinstance(raise_on_error, bool) else tuple(raise_on_error)
         self.more_rounds = more_rounds
         self.history = history
+        if resolve_fallback and resolver is None:
+            raise ConfigurationError("resolve_fallback=True needs a resolver")
+        self._resolver = resolver if resolve_fallback else None
 
     def describe(self) -> dict[str, str]:
         """What is active, for the log."""
@@ -141,6 +150,22 @@ class ToolCallingAdvisor:
     def finalize_loop(self, state: LoopState, response: ChatResponse) -> Hook[ChatResponse]:
         """Once a turn, with the final response, also after return-direct and limits."""
         return response
+
+    def may_run(self, tool: Tool, request: ChatRequest) -> bool:
+        """Whether a tool that is not part of the request, or is run outside of the loop, may run for it."""
+        return True
+
+    def execute(self, request: ChatRequest, calls: Sequence[ToolCall]) -> Generator[Effect, Any, ToolBatchResult]:
+        """Execute calls outside of the loop, for callers that drive the rounds themselves.
+
+        The request's tools may run, as far as `may_run` allows; its messages since the last user message count towards
+        the limits.
+        """
+        with ExitStack() as resources:
+            allowed = request.replace(tools=[tool for tool in request.tools if self.may_run(tool, request)])
+            counter = CallCounter(self.limits, request.messages)
+            batch, _ = yield from self._run_tools(LoopState(request, resources), allowed, calls, counter)
+            return batch
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
         """Run the loop."""
@@ -191,24 +216,36 @@ class ToolCallingAdvisor:
                 answers[position] = ToolMessage(call.id, call.name, text, is_error=True)
                 if refusal and refusal.ends:
                     breach = breach or refusal.text
+        tools = {tool.name: tool for tool in outgoing.tools} if state.executable is None else state.executable
+        settled = set(answers)
+        if self._resolver is not None:
+            resolved = yield Perform(partial(self._resolve, self._resolver, state.request, calls))
+            settled |= {position for position, call in enumerate(calls) if call.name in resolved}
+            tools = {**resolved, **tools}
         if state.intercept is not None:
             # To find the names nearest to a wrong one takes time where there are thousands.
-            answers |= yield Perform(partial(_intercepted, state.intercept, calls, frozenset(answers)))
+            answers |= yield Perform(partial(_intercepted, state.intercept, calls, settled))
         batch: ToolBatchResult = yield RunTools(
             calls=tuple(calls),
-            tools={tool.name: tool for tool in outgoing.tools} if state.executable is None else state.executable,
+            tools=tools,
             request=outgoing,
             answers=answers,
             raise_on_error=self.raise_on_error,
         )
         return batch, breach
 
+    def _resolve(self, resolver: ToolResolver, request: ChatRequest, calls: Sequence[ToolCall]) -> dict[str, Tool]:
+        """The tools of calls that only the resolver knows; those of the request come first, sent or not."""
+        offered = {tool.name for tool in request.tools}
+        found = {call.name: resolver.resolve(call.name) for call in calls if call.name not in offered}
+        return {name: tool for name, tool in found.items() if tool is not None and self.may_run(tool, request)}
+
 
 def _intercepted(
-    intercept: Callable[[ToolCall], ToolMessage | None], calls: Sequence[ToolCall], refused: frozenset[int]
+    intercept: Callable[[ToolCall], ToolMessage | None], calls: Sequence[ToolCall], settled: Container[int]
 ) -> dict[int, ToolMessage]:
     """The calls that are answered before they run, by position."""
-    found = {position: intercept(call) for position, call in enumerate(calls) if position not in refused}
+    found = {position: intercept(call) for position, call in enumerate(calls) if position not in settled}
     return {position: answer for position, answer in found.items() if answer is not None}
 
 

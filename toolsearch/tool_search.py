@@ -126,6 +126,10 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         """Forget a session now: its index, unless shared, and what it discovered."""
         self.disclosure.sessions.clear(self._key(session_id, tenant))
 
+    def may_run(self, tool: Tool, request: ChatRequest) -> bool:
+        """Whether the filter admits the tool."""
+        return self.tool_filter is None or self.tool_filter(tool, request.context)
+
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""
         turn: SearchTurn = yield Perform(partial(self._open, request, state.earlier))

@@ -1,0 +1,143 @@
+"""Rounds driven by the caller, with an approval between request and execution; and the resolver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from toolsearch import (
+    ChainedToolResolver,
+    ChatClient,
+    ConfigurationError,
+    Message,
+    StaticToolResolver,
+    Tool,
+    ToolCallingAdvisor,
+    ToolCallLimits,
+    ToolMessage,
+    ToolSearchAdvisor,
+    UserMessage,
+)
+from toolsearch.testing import ScriptedChatModel
+
+Ask = Callable[..., Any]
+
+
+def pay(amount: int) -> str:
+    """Pay an amount."""
+    return f"paid {amount}"
+
+
+def look() -> str:
+    """Look at the balance."""
+    return "100"
+
+
+def test_the_caller_drives_rounds_and_approves(ask: Ask) -> None:
+    steps = [[("look", {})], [("pay", {"amount": 500}), ("pay", {"amount": 5})], "Paid five."]
+    client = ChatClient(ScriptedChatModel(steps), tools=[pay, look], tool_calling=False)
+    messages: list[Message] = [UserMessage("Pay.")]
+    while (response := ask(client, messages=messages).response).tool_calls:
+        messages.append(response.message)
+        batch = client.run_tools(messages=messages)
+        refused = {call.id for call in response.tool_calls if "500" in call.arguments}
+        messages += [
+            ToolMessage(result.call_id, result.name, "The user declined.") if result.call_id in refused else result
+            for result in batch.messages
+        ]
+    assert response.text == "Paid five."
+    assert [m.content for m in messages if isinstance(m, ToolMessage)] == ["100", "The user declined.", "paid 5"]
+
+
+def test_run_tools_is_async_too() -> None:
+    async def remote(text: str) -> str:
+        """Ask."""
+        return text.upper()
+
+    async def main() -> Any:
+        client = ChatClient(ScriptedChatModel([[("remote", {"text": "hi"})]]), tools=[remote], tool_calling=False)
+        response = await client.acall("go")
+        return await client.arun_tools(messages=[UserMessage("go"), response.message])
+
+    batch = anyio.run(main)
+    assert batch.messages == (ToolMessage("call_1", "remote", "HI"),)
+
+
+def test_only_searching_goes_on_by_itself_and_the_rest_is_for_the_caller(ask: Ask) -> None:
+    """Tool search with an approval: rounds that only search are driven, a real call comes back to the caller."""
+
+    def only_searches(response: Any) -> bool:
+        return bool(response.tool_calls) and all(call.name == "tool_search" for call in response.tool_calls)
+
+    steps = [[("tool_search", {"query": "pay"})], [("pay", {"amount": 5})], "Done."]
+    advisor = ToolSearchAdvisor("regex", more_rounds=only_searches)
+    client = ChatClient(ScriptedChatModel(steps), tools=[pay, look], advisors=[advisor])
+    messages: list[Message] = [UserMessage("Pay five.")]
+    response = ask(client, messages=messages, session_id="ann").response
+    assert [call.name for call in response.tool_calls] == ["pay"]
+    messages += response.messages
+    messages += client.run_tools(messages=messages, session_id="ann").messages
+    assert messages[-1] == ToolMessage("call_2", "pay", "paid 5")
+    assert ask(client, messages=messages, session_id="ann").response.text == "Done."
+
+
+def test_limits_and_the_filter_hold_outside_of_the_loop() -> None:
+    calls: list[Any] = [("look", {}), ("pay", {"amount": 1}), ("pay", {"amount": 2})]
+    advisor = ToolSearchAdvisor(
+        "regex",
+        tool_filter=lambda tool, context: tool.name != "look" or context.get("admin", False),
+        limits=ToolCallLimits(per_tool=1, on_breach="answer"),
+    )
+    client = ChatClient(ScriptedChatModel([calls]), tools=[pay, look], advisors=[advisor], tool_calling=False)
+    response = client.call("go")
+    messages = [UserMessage("go"), response.message]
+    contents = [message.content for message in client.run_tools(messages=messages).messages]
+    assert contents[0].startswith("There is no tool 'look'")
+    assert contents[1] == "paid 1"
+    assert contents[2].startswith("Not run: the limit of 1 calls")
+    assert client.run_tools(messages=messages, context={"admin": True}).messages[0].content == "100"
+
+
+def test_there_must_be_calls_to_run() -> None:
+    client = ChatClient(ScriptedChatModel([]), tools=[look])
+    with pytest.raises(ConfigurationError, match="assistant message with tool calls"):
+        client.run_tools("hello")
+
+
+RESOLVER = StaticToolResolver([Tool("hidden", "Hidden.", {}, lambda: "found")])
+
+
+@pytest.mark.parametrize("advisor", [ToolCallingAdvisor, ToolSearchAdvisor])
+def test_a_resolver_is_asked_only_where_that_was_asked_for(ask: Ask, advisor: type) -> None:
+    for options, expected in [({}, "There is no tool"), ({"resolver": RESOLVER}, "There is no tool")]:
+        model = ScriptedChatModel([[("hidden", {})], "ok"])
+        client = ChatClient(model, tools=[look], advisors=[advisor(**options)])
+        assert ask(client, "go").response.messages[1].content.startswith(expected)
+    model = ScriptedChatModel([[("hidden", {}), ("nowhere", {})], "ok"])
+    client = ChatClient(model, tools=[look], advisors=[advisor(resolver=RESOLVER, resolve_fallback=True)])
+    messages = ask(client, "go").response.messages
+    assert messages[1].content == "found"
+    assert messages[2].content.startswith("There is no tool 'nowhere'")
+
+
+def test_the_requests_own_tools_come_first_and_the_filter_holds(ask: Ask) -> None:
+    other = StaticToolResolver([Tool("look", "Another.", {}, lambda: "from the resolver")])
+    model = ScriptedChatModel([[("look", {})], "ok"])
+    options: dict[str, Any] = {"resolver": other, "resolve_fallback": True}
+    client = ChatClient(model, tools=[look], advisors=[ToolCallingAdvisor(**options)])
+    assert ask(client, "go").response.messages[1].content == "100"
+    guarded = ToolSearchAdvisor("regex", tool_filter=lambda tool, _: tool.name != "look", **options)
+    client = ChatClient(ScriptedChatModel([[("look", {})], "ok"]), tools=[pay], advisors=[guarded])
+    assert ask(client, "go").response.messages[1].content.startswith("There is no tool 'look'")
+
+
+def test_resolvers_chain_and_wrong_ones_are_refused() -> None:
+    chain = ChainedToolResolver(StaticToolResolver([look]), RESOLVER)
+    assert [getattr(chain.resolve(name), "name", None) for name in ("look", "hidden", "x")] == ["look", "hidden", None]
+    with pytest.raises(ConfigurationError, match="resolver"):
+        ChainedToolResolver(StaticToolResolver)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="resolver"):
+        ToolCallingAdvisor(resolve_fallback=True)
