@@ -12,8 +12,9 @@ from types import TracebackType
 from typing import Self, cast
 
 from .errors import ConfigurationError
-from .indexes.response import ToolHit
+from .indexes.response import ToolHit, ToolSearchResponse
 from .names import closest_names
+from .observer import ObservedSearch, Watch
 from .savings import SearchRecord
 from .search_tool import (
     SEARCH_TOOL,
@@ -233,7 +234,7 @@ class DisclosureTurn:
             return _repeated(names)
         wanted = self.settings.max_results if max_results is None else max_results
         wanted = max(1, min(wanted, self.settings.max_results_limit))
-        response = self._lease.search(query, max_results=wanted, category=category)
+        response = self._search(query, wanted, category)
         hits = [hit for hit in response.hits if self._may_have(hit.name)]
         self._asked[asked] = names = tuple(hit.name for hit in hits)
         self.searches.append(SearchRecord(query, names, category))
@@ -248,7 +249,7 @@ class DisclosureTurn:
     def preselect(self, text: str) -> None:
         """Disclose what fits the user's words best, before the model is asked."""
         if not self.offer.bypass:
-            response = self._lease.search(text, max_results=self.settings.preselect)
+            response = self._search(text, self.settings.preselect)
             self._discover([name for name in response.names if self._may_have(name)])
 
     def restore(self, names: Iterable[str]) -> None:
@@ -288,6 +289,12 @@ class DisclosureTurn:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def _search(self, query: str, max_results: int, category: str | None = None) -> ToolSearchResponse:
+        with Watch.here(ObservedSearch(query, max_results, category)) as watch, watch.current():
+            response = self._lease.search(query, max_results=max_results, category=category)
+            watch.result = response
+            return response
 
     def _known(self) -> tuple[str, ...]:
         if self.offer.bypass:

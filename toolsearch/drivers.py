@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextvars
 import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any, cast
 
@@ -27,9 +27,11 @@ from .chat import (
 )
 from .clock import Clock
 from .effects import Perform, RunTools, Sleep, ToolBatchResult
-from .errors import AsyncCallableError, ConfigurationError, ProviderProtocolError
+from .errors import AsyncCallableError, ConfigurationError
 from .execution import arun_batch, run_batch
 from .model import ChatModel
+from .model_stream import AsyncModelStream, ModelStream
+from .observer import ObservedRound, ObservedTurn, Observer, Watch
 from .tool import Tool
 from .worker import in_worker_thread
 
@@ -42,7 +44,8 @@ class Turn:
     Advisors run in a copy of the context that the turn was made in. So a context variable that one sets around a
     yield is seen by the advisors further in, and by nobody else: not by the consumer of a stream between two chunks,
     nor by tools and the model, which run in their caller's context. It can be reset there, too, whichever thread or
-    task takes the next step of the stream.
+    task takes the next step of the stream. There the turn is current for its observer from beginning to end; around
+    an effect it is current while the effect is performed.
     """
 
     def __init__(
@@ -54,8 +57,10 @@ class Turn:
         *,
         clock: Clock,
         streaming: bool,
+        observer: Observer | None = None,
     ) -> None:
         self.model = model
+        self.observer = observer
         self.clock = clock
         self.streaming = streaming
         self.response: ChatResponse | None = None
@@ -64,9 +69,14 @@ class Turn:
         self._depth = len(advisors)
         self._path = ChunkPath(advisors) if streaming else None
         self._chain = _with_tools(advisors, request, self._path, tools)
+        self._operation = ObservedTurn(request, model, streaming)
+        self._watch = Watch(None, self._operation)
+        self._attached = ExitStack()
 
     def start(self) -> Operation | None:
         """Return the first operation, None when the turn is already over."""
+        if self.observer is not None:
+            self._context.run(self._observe, self.observer)
         return self._step(partial(next, self._chain))
 
     def send(self, result: object) -> Operation | None:
@@ -84,9 +94,29 @@ class Turn:
             self.response = stop.value
             return None
 
-    def close(self) -> None:
-        """Close every advisor that is still running, innermost first."""
-        self._context.run(self._chain.close)
+    def _observe(self, observer: Observer) -> None:
+        self._watch = Watch(observer, self._operation)
+        self._attached.enter_context(self._watch.current())
+
+    def current(self) -> AbstractContextManager[object]:
+        """What an effect of the turn is performed in."""
+        return self._watch.current()
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Close every advisor that is still running, innermost first. Again: does nothing.
+
+        Args:
+            error: what ended the turn, unless it came to its end.
+        """
+        try:
+            self._context.run(self._close_chain)
+        finally:
+            self._watch.result = self.response
+            self._watch.end(error)
+
+    def _close_chain(self) -> None:
+        with self._attached:
+            self._chain.close()
 
     def round(self, request: ChatRequest) -> RoundStarted:
         """Note that the model is asked once more."""
@@ -94,6 +124,11 @@ class Turn:
         if self._path is not None:
             self._path.open(self._depth)
         return RoundStarted(self._rounds, request)
+
+    def watch(self, request: ChatRequest) -> Watch:
+        """Watch the round that has just been noted."""
+        with self.current():
+            return Watch(self.observer, ObservedRound(request, self.model, self._rounds, self.streaming))
 
     def chunks(self, chunk: ChatChunk) -> tuple[ChatChunk, ...]:
         """What the caller sees of a chunk of the model; calls stay inside."""
@@ -124,40 +159,6 @@ def _with_tools(
     return (yield from run_chain(advisors, request, path))
 
 
-class _Aggregate:
-    """Watches a model's stream for its aggregate."""
-
-    def __init__(self, turn: Turn) -> None:
-        self._model = type(turn.model).__name__
-        self._turn = turn
-        self._response: ChatResponse | None = None
-        self._text = False
-
-    def chunk(self, item: object) -> ChatChunk | None:
-        """Return `item` if it is a chunk."""
-        if not isinstance(item, ChatChunk | ChatResponse):
-            raise ConfigurationError(
-                f"{self._model} must stream ChatChunks and last a ChatResponse, not {type(item).__name__}"
-            )
-        if self._response is not None:
-            what = "a chunk" if isinstance(item, ChatChunk) else "another"
-            raise ProviderProtocolError(f"{self._model} streamed {what} after its aggregate response")
-        if isinstance(item, ChatResponse):
-            self._response = item
-            return None
-        self._text = self._text or bool(item.text)
-        return item
-
-    def response(self) -> ChatResponse:
-        """Return the aggregate, marked as shown if its text came in chunks."""
-        if self._response is None:
-            raise ProviderProtocolError(
-                f"{self._model}'s stream ended without an aggregate response: the answer is incomplete", retryable=True
-            )
-        shown = self._text or not self._response.text
-        return self._response.replace(streamed_in=self._turn.mark if shown else None)
-
-
 def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
     """Run a turn on the caller's thread; the response is in `turn.response` after the end."""
     try:
@@ -169,48 +170,48 @@ def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
                 operation = turn.throw(error)
             else:
                 operation = turn.send(result)
+        turn.close()  # before the last event: what its consumer does is no part of the turn
         yield TurnFinished(cast("ChatResponse", turn.response))
-    finally:
-        turn.close()
+    except BaseException as error:
+        turn.close(error)
+        raise
 
 
 def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, Any]:
     match operation:
         case CallModel(request):
             yield turn.round(request)
-            if not turn.streaming:
-                return _checked(turn.model.call(request), turn.model)
-            aggregate = _Aggregate(turn)
-            items = turn.model.stream(request)
-            with _closing(items):
-                for item in items:
-                    chunk = aggregate.chunk(item)
-                    if chunk is not None:
-                        yield from turn.chunks(chunk)
-            yield from turn.round_over()
-            return aggregate.response()
+            with turn.watch(request) as watch:
+                if turn.streaming:
+                    response = yield from _stream(turn, request, watch)
+                else:
+                    with watch.current():
+                        response = _checked(turn.model.call(request), turn.model)
+                watch.result = response
+            return response
         case Show(chunks):
             yield from chunks
             return None
         case RunTools():
             yield from (ToolStarted(call) for call in operation.calls)
-            batch = run_batch(operation)
+            with turn.current():
+                batch = run_batch(operation, turn.observer)
             yield from _finished(operation, batch)
             return batch
         case Perform(fn):
-            return _perform(fn)
+            with turn.current():
+                return _perform(fn)
         case Sleep(seconds):
             turn.clock.sleep(seconds)
             return None
 
 
-def _closing(items: Any) -> AbstractContextManager[Any]:
-    # A model may give any iterator; only generators must be closed.
-    return closing(items) if hasattr(items, "close") else nullcontext()
-
-
-def _aclosing(items: Any) -> AbstractAsyncContextManager[Any]:
-    return aclosing(items) if hasattr(items, "aclose") else nullcontext()
+def _stream(turn: Turn, request: ChatRequest, watch: Watch) -> Generator[StreamEvent, None, ChatResponse]:
+    with ModelStream(turn.model, request, watch, turn.mark) as answer:
+        for chunk in answer:
+            yield from turn.chunks(chunk)
+    yield from turn.round_over()
+    return answer.response()
 
 
 def _perform(fn: Callable[[], Any]) -> Any:
@@ -231,17 +232,15 @@ async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
                 if isinstance(operation, CallModel) and turn.streaming:
                     # An async generator cannot delegate, so the one operation that streams is written out here.
                     yield turn.round(operation.request)
-                    aggregate = _Aggregate(turn)
-                    items = turn.model.astream(operation.request)
-                    async with _aclosing(items):
-                        async for item in items:
-                            chunk = aggregate.chunk(item)
-                            if chunk is not None:
+                    with turn.watch(operation.request) as watch:
+                        async with AsyncModelStream(turn.model, operation.request, watch, turn.mark) as answer:
+                            async for chunk in answer:
                                 for shown in turn.chunks(chunk):
                                     yield shown
-                    for shown in turn.round_over():
-                        yield shown
-                    result: Any = aggregate.response()
+                        for shown in turn.round_over():
+                            yield shown
+                        result: Any = answer.response()
+                        watch.result = result
                 else:
                     for event in _before(turn, operation):
                         yield event
@@ -252,9 +251,11 @@ async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
                 operation = turn.throw(error)
             else:
                 operation = turn.send(result)
+        turn.close()  # before the last event: what its consumer does is no part of the turn
         yield TurnFinished(cast("ChatResponse", turn.response))
-    finally:
-        turn.close()
+    except BaseException as error:
+        turn.close(error)
+        raise
 
 
 def _before(turn: Turn, operation: Operation) -> tuple[StreamEvent, ...]:
@@ -280,11 +281,15 @@ def _finished(operation: RunTools, batch: ToolBatchResult) -> tuple[StreamEvent,
 async def _aoperate(turn: Turn, operation: Operation) -> Any:
     match operation:
         case CallModel(request):
-            return _checked(await turn.model.acall(request), turn.model)
+            with turn.watch(request) as watch, watch.current():
+                watch.result = response = _checked(await turn.model.acall(request), turn.model)
+                return response
         case RunTools():
-            return await arun_batch(operation)
+            with turn.current():
+                return await arun_batch(operation, turn.observer)
         case Perform(fn):
-            return await _aperform(fn)
+            with turn.current():
+                return await _aperform(fn)
         case Sleep(seconds):
             await turn.clock.asleep(seconds)
             return None

@@ -19,6 +19,7 @@ from .effects import RunTools, ToolBatchResult
 from .errors import AsyncCallableError, ToolSearchError
 from .messages import Media, ToolCall, ToolMessage
 from .names import closest_names
+from .observer import ObservedToolCall, Observer, Watch
 from .tool import Tool, ToolContext
 from .worker import TookTooLongError, in_worker_thread
 
@@ -60,8 +61,11 @@ class _Invocation:
 _Flow = Generator[_Invocation, _Result, ToolMessage]
 
 
-def _answer(call: ToolCall, batch: RunTools) -> _Flow:
-    """What becomes of one call; yields the invocation, if it comes to one, and returns the result message."""
+def _answer(call: ToolCall, batch: RunTools, watch: Watch) -> _Flow:
+    """What becomes of one call; yields the invocation, if it comes to one, and returns the result message.
+
+    Errors that are answered rather than raised are noted in `watch`.
+    """
     from .arguments import ArgumentError, parse_arguments
 
     tool = batch.tools.get(call.name)
@@ -77,13 +81,16 @@ def _answer(call: ToolCall, batch: RunTools) -> _Flow:
     except AsyncCallableError:
         raise  # the programmer chose the wrong driver; the model cannot mend that
     except ArgumentError as error:
+        watch.error = error
         return ToolMessage(call.id, call.name, str(error), is_error=True)
-    except TookTooLongError:
+    except TookTooLongError as error:
+        watch.error = error
         text = f"{call.name} did not answer within {tool.timeout:g} seconds; it may still be running."
         return ToolMessage(call.id, call.name, text, is_error=True)
     except Exception as error:
         if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
             raise
+        watch.error = error
         return ToolMessage(call.id, call.name, error_text(error), is_error=True)
     return ToolMessage(call.id, call.name, content, media=media)
 
@@ -147,22 +154,28 @@ def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
     return ToolBatchResult(tuple(messages), direct)
 
 
-def _run_call(call: ToolCall, batch: RunTools) -> ToolMessage:
-    flow = _answer(call, batch)
-    try:
-        invocation = next(flow)
-        while True:
-            try:
-                result = _invoke(invocation)
-            except Exception as error:
-                invocation = flow.throw(error)
-            else:
-                invocation = flow.send(result)
-    except StopIteration as stop:
-        message: ToolMessage = stop.value
-        return message
-    finally:
-        flow.close()
+def _watch(call: ToolCall, batch: RunTools, observer: Observer | None) -> Watch:
+    return Watch(observer, ObservedToolCall(call, batch.tools.get(call.name), batch.request))
+
+
+def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
+    with _watch(call, batch, observer) as watch, watch.current():
+        flow = _answer(call, batch, watch)
+        try:
+            invocation = next(flow)
+            while True:
+                try:
+                    result = _invoke(invocation)
+                except Exception as error:
+                    invocation = flow.throw(error)
+                else:
+                    invocation = flow.send(result)
+        except StopIteration as stop:
+            message: ToolMessage = stop.value
+            watch.result = message
+            return message
+        finally:
+            flow.close()
 
 
 def _invoke(invocation: _Invocation) -> _Result:
@@ -195,7 +208,7 @@ def _daemon(context: contextvars.Context, work: Callable[[], None]) -> threading
     return thread
 
 
-def run_batch(batch: RunTools) -> ToolBatchResult:
+def run_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchResult:
     """Execute a batch with threads; the first lane, and so a single call, stays on the caller's thread.
 
     Raises:
@@ -216,7 +229,7 @@ def run_batch(batch: RunTools) -> ToolBatchResult:
                 if stop:
                     return
                 try:
-                    outcomes[position] = _run_call(batch.calls[position], batch)
+                    outcomes[position] = _run_call(batch.calls[position], batch, observer)
                 except Exception as error:
                     outcomes[position] = error
                 except BaseException as error:  # Ctrl-C, sys.exit: nothing more is begun
@@ -243,22 +256,24 @@ def _next(lanes: deque[list[int]]) -> list[int] | None:
         return None
 
 
-async def _arun_call(call: ToolCall, batch: RunTools) -> ToolMessage:
-    flow = _answer(call, batch)
-    try:
-        invocation = next(flow)
-        while True:
-            try:
-                result = await _ainvoke(invocation)
-            except Exception as error:
-                invocation = flow.throw(error)
-            else:
-                invocation = flow.send(result)
-    except StopIteration as stop:
-        message: ToolMessage = stop.value
-        return message
-    finally:
-        flow.close()
+async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
+    with _watch(call, batch, observer) as watch, watch.current():
+        flow = _answer(call, batch, watch)
+        try:
+            invocation = next(flow)
+            while True:
+                try:
+                    result = await _ainvoke(invocation)
+                except Exception as error:
+                    invocation = flow.throw(error)
+                else:
+                    invocation = flow.send(result)
+        except StopIteration as stop:
+            message: ToolMessage = stop.value
+            watch.result = message
+            return message
+        finally:
+            flow.close()
 
 
 async def _ainvoke(invocation: _Invocation) -> _Result:
@@ -276,7 +291,7 @@ async def _ainvoke(invocation: _Invocation) -> _Result:
     raise TookTooLongError
 
 
-async def arun_batch(batch: RunTools) -> ToolBatchResult:
+async def arun_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchResult:
     """Execute a batch with tasks; sync tools run in worker threads with context variables copied."""
     import anyio
 
@@ -287,7 +302,7 @@ async def arun_batch(batch: RunTools) -> ToolBatchResult:
     async def work(lane: list[int], scope: anyio.CancelScope) -> None:
         for position in lane:
             try:
-                outcomes[position] = await _arun_call(batch.calls[position], batch)
+                outcomes[position] = await _arun_call(batch.calls[position], batch, observer)
             except Exception as error:
                 outcomes[position] = error
             except BaseException as error:  # sys.exit, or a tool that says it was cancelled: the turn ends
