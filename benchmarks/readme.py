@@ -103,7 +103,8 @@ def _origin(report: Mapping[str, Any]) -> str:
     extras = " EXTRAS=vector" if any(c["name"] == "vector" for c in report["suites"][0]["contenders"]) else ""
     return (
         f"Measured with `make demo{extras}` at commit {report['commit']} on {report['date']}, "
-        f"Python {machine['python']}, {machine['cpus']} CPUs. Cost is in tokens of plain input: {prices['read']:g} to read from the prompt cache, "
+        f"Python {machine['python']}, {machine['cpus']} CPUs. "
+        f"Cost is in tokens of plain input: {prices['read']:g} to read from the prompt cache, "
         f"{prices['write']:g} to write, {prices['output']:g} for output; a warm cache holds tools and system message "
         "from other conversations."
     )

