@@ -11,7 +11,7 @@ from ..errors import ProviderProtocolError
 from ..messages import AssistantMessage, Message, ToolCall, Usage
 from .openai_wire import clean_text
 
-__all__ = ["CallIds", "arguments_text", "content_text", "response_of", "usage_of"]
+__all__ = ["CallIds", "arguments_text", "content_text", "refused", "response_of", "usage_of"]
 
 
 class CallIds:
@@ -61,8 +61,15 @@ def response_of(completion: Any, messages: Sequence[Message]) -> ChatResponse:
 
 
 def _finish_reason(choice: Any, response: ChatResponse) -> str:
-    """The provider's word, or for a provider that says nothing, what it must be."""
+    """The provider's word, or where it says nothing or not all, what it must be."""
+    if not response.tool_calls and refused(getattr(choice, "message", None)):
+        return "refusal"  # the format says "stop"
     return getattr(choice, "finish_reason", None) or ("tool_calls" if response.tool_calls else "stop")
+
+
+def refused(message: Any) -> bool:
+    """Whether a message, or a piece of a streamed one, is a refusal instead of an answer."""
+    return bool(content_text(getattr(message, "refusal", None)) and not content_text(getattr(message, "content", None)))
 
 
 def _assistant(message: Any, ids: CallIds) -> AssistantMessage:

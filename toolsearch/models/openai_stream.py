@@ -10,7 +10,7 @@ from typing import Any
 from ..chat import ChatChunk, ChatResponse
 from ..errors import ProviderProtocolError
 from ..messages import AssistantMessage, Message, ToolCall, Usage
-from .openai_answer import CallIds, arguments_text, content_text, usage_of
+from .openai_answer import CallIds, arguments_text, content_text, refused, usage_of
 
 __all__ = ["StreamAssembler"]
 
@@ -42,6 +42,7 @@ class _Answer:
     calls: list[_Call] = field(default_factory=list)
     by_index: dict[int, _Call] = field(default_factory=dict)
     finish_reason: str | None = None
+    refused: bool = False
 
     def add(self, fragment: Any) -> ToolCall:
         """Take in a piece of a tool call and return it as a piece."""
@@ -113,6 +114,7 @@ class StreamAssembler:
             delta = getattr(choice, "delta", None)
             piece = content_text(getattr(delta, "content", None)) or content_text(getattr(delta, "refusal", None))
             answer.text.append(piece)
+            answer.refused = answer.refused or refused(delta)
             pieces = [answer.add(fragment) for fragment in getattr(delta, "tool_calls", None) or ()]
             if number == 0:
                 text.append(piece)
@@ -135,6 +137,8 @@ class StreamAssembler:
         candidates = [self._message(answer) for answer in answers]
         response = ChatResponse.choose(candidates, usage=self._usage, raw=self._last)
         chosen = next(i for i, candidate in enumerate(candidates) if candidate is response.message)
+        if answers[chosen].refused and not response.tool_calls:
+            return response.replace(finish_reason="refusal")  # the format says "stop"
         return response.replace(finish_reason=answers[chosen].finish_reason or "stop")
 
     def _message(self, answer: _Answer) -> AssistantMessage:

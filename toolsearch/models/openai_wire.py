@@ -13,7 +13,7 @@ from ..names import is_wire_name, wire_name
 if TYPE_CHECKING:
     from ..tool import Tool
 
-__all__ = ["clean_text", "wire_messages", "wire_tools"]
+__all__ = ["clean_json", "clean_text", "wire_messages", "wire_tools"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -38,7 +38,7 @@ def _definition(tool: Tool) -> Json:
     # No "strict": most schemas (those of MCP servers, say) do not meet its conditions, and one bad one fails all.
     parameters = tool.parameters or {"type": "object", "properties": {}}
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": _clean(function)}
+    return {"type": "function", "function": clean_json(function)}
 
 
 def wire_messages(messages: Sequence[Message]) -> list[Json]:
@@ -149,12 +149,12 @@ def clean_text(text: str) -> str:
     return text
 
 
-def _clean(value: Any) -> Any:
+def clean_json(value: Any) -> Any:
     """JSON with every text cleaned; what has nothing to clean keeps its content and key order."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, Mapping):
-        return {_clean(key): _clean(item) for key, item in value.items()}
+        return {clean_json(key): clean_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean(item) for item in value]
+        return [clean_json(item) for item in value]
     return value
