@@ -645,3 +645,27 @@ def test_whatever_the_advisors_the_text_shown_is_that_of_the_response(texts, kin
     stream = bare(ScriptedChatModel(answer), *advisors).stream("Hi")
     shown = "".join(stream)
     assert shown == stream.response.text == bare(ScriptedChatModel(answer), *advisors).call("Hi").text
+
+
+@given(texts=TEXTS, outside=ADVISORS, inside=ADVISORS, rounds=st.integers(0, 2))
+def test_with_a_tool_loop_it_ends_with_that_of_the_response_and_is_just_that_if_buffered(
+    texts, outside, inside, rounds
+):
+    call = ToolCall.of("1", "ping", {})
+
+    def answer(request: ChatRequest) -> Any:
+        if sum(message.role == "tool" for message in request.messages) < rounds:
+            return _said("Looking. ", call)
+        return pieces(*texts) or ""
+
+    def client() -> ChatClient:
+        advisors = [_advisor(kind, order) for order, kind in enumerate(outside)]
+        advisors += [_advisor(kind, 301 + order) for order, kind in enumerate(inside)]
+        return ChatClient(ScriptedChatModel(answer), tools=[ping], advisors=advisors)
+
+    stream = client().stream("Hi")
+    shown = "".join(stream)
+    text = stream.response.text
+    assert text == client().call("Hi").text
+    buffered = any(kind.startswith("accept") for kind in outside)
+    assert shown == text if buffered else shown.endswith(text)

@@ -157,8 +157,7 @@ def _close_among_events(client: ChatClient) -> None:
 
 def _drop(client: ChatClient) -> None:
     for _ in client.stream("Hi"):
-        break
-    gc.collect()
+        break  # nothing refers to the stream any more, and nothing in it to itself: it ends here
 
 
 def _error_of_the_consumer(client: ChatClient) -> None:
