@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from toolsearch import (
     ToolMessage,
     ToolSearchAdvisor,
 )
+from toolsearch.eviction import AlwaysEvict
 from toolsearch.testing import ScriptedChatModel, ScriptedStream
 
 Ask = Callable[..., Any]
@@ -185,8 +187,8 @@ CALLED: list[tuple[ToolCall, str, bool]] = [
     (
         ToolCall("1", "get_weather", '{"city": '),
         (
-            "The arguments of get_weather are not valid JSON (Expecting value at the end: the text seems to be cut off); "
-            "send one JSON object. "
+            "The arguments of get_weather are not valid JSON (Expecting value at the end: the text seems to be "
+            "cut off); send one JSON object. "
             "Required: city. All arguments: city, days."
         ),
         True,
@@ -211,6 +213,46 @@ def test_a_failing_tool_is_answered_and_the_turn_goes_on(ask: Ask) -> None:
         ("1 days of sun in Delft", False),
     ]
     assert response.text == "ok"
+
+
+def test_a_slow_tool_is_answered_when_its_time_is_up(ask: Ask) -> None:
+    released = threading.Event()
+    slow = Tool("slow", "Slow.", {}, lambda: released.wait(30), timeout=0.05)
+    model = ScriptedChatModel([[("slow", {}), ("get_weather", {"city": "Delft"})], "ok"])
+    try:
+        response = ask(ChatClient(model, tools=[slow, get_weather]), "go").response
+    finally:
+        released.set()
+    told = "slow did not answer within 0.05 seconds; it may still be running."
+    assert [(m.content, m.is_error) for m in results(response)] == [(told, True), ("1 days of sun in Delft", False)]
+
+
+class Cancelled(BaseException):
+    """What a cancelled tool raises is no `Exception`, and never becomes a result."""
+
+
+def test_a_cancelled_tool_ends_the_turn_with_what_it_raised(ask: Ask) -> None:
+    def cancelled() -> None:
+        raise Cancelled
+
+    tool = Tool("cancelled", "Stops.", {}, cancelled)
+    advisor = ToolSearchAdvisor("regex", pinned=["cancelled"])
+    model = ScriptedChatModel([[("cancelled", {})], "never asked"])
+    client = ChatClient(model, tools=[tool, get_weather], advisors=[advisor])
+    with pytest.raises(Cancelled):
+        ask(client, "go", session_id="ann")
+    assert len(model.requests) == 1
+    assert ask(client, "again", session_id="ann").response.text == "never asked"
+
+
+def test_a_stream_left_early_closes_the_models_stream_and_ends_the_session_s_lease() -> None:
+    advisor = ToolSearchAdvisor("regex", eviction=AlwaysEvict())
+    model = ScriptedChatModel(["a long answer in pieces"])
+    stream = ChatClient(model, tools=[get_weather], advisors=[advisor]).stream("go", session_id="ann")
+    assert next(iter(stream)) == "a long a"
+    assert (model.open_streams, len(advisor.disclosure.sessions)) == (1, 1)
+    stream.close()
+    assert (model.open_streams, len(advisor.disclosure.sessions)) == (0, 0)
 
 
 @pytest.mark.parametrize("name", ["", "   ", None, 7], ids=["empty", "blank", "none", "number"])
