@@ -17,6 +17,7 @@ class ChatModel(Protocol):
     A stream yields chunks and last the aggregate, a `ChatResponse` with whole tool calls and the usage.
     A model whose provider can hold an answer to a JSON Schema has an attribute ``supports_response_schema`` that is
     True, and sends `ChatRequest.response_schema`; without it the model is told in words.
+    For observers a model may have ``model_name`` and ``provider_name``, e.g. ``"gpt-5-mini"`` and ``"openai"``.
 
     Implementations raise `ProviderError`, and `ProviderProtocolError` for a stream that ends without its end.
     """

@@ -101,6 +101,16 @@ class OpenAIChatModel:
         # Connections belong to the event loop that made them, and `asyncio.run` makes a loop each time.
         self._own_async: dict[AbstractEventLoop | None, AsyncOpenAI] = {}
 
+    @property
+    def model_name(self) -> str:
+        """The model's name, for observers."""
+        return self.model
+
+    @property
+    def provider_name(self) -> str:
+        """Whose format it speaks, for observers: ``"openai"``, whichever server answers."""
+        return "openai"
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"
 
