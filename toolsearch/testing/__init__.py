@@ -8,10 +8,12 @@ from .scripted import ScriptedAnswer, ScriptedChatModel, ScriptedStream, ScriptE
 
 if TYPE_CHECKING:
     from .index_suite import ToolIndexSuite
+    from .memory_suite import ChatMemoryRepositorySuite
     from .model_suite import ChatModelSuite
     from .openai_server import OpenAIWireServer, WireReply, WireRequest
 
 __all__ = [
+    "ChatMemoryRepositorySuite",
     "ChatModelSuite",
     "EvictionSuite",
     "FakeClock",
@@ -28,6 +30,7 @@ __all__ = [
 
 # Imported when asked for: they need more than the rest does (pytest, an HTTP server).
 _LAZY = {
+    "ChatMemoryRepositorySuite": "memory_suite",
     "ChatModelSuite": "model_suite",
     "OpenAIWireServer": "openai_server",
     "ToolIndexSuite": "index_suite",

@@ -1,0 +1,468 @@
+"""Where conversations are kept: the contract over all repositories, and what is SQLite's own."""
+
+from __future__ import annotations
+
+import gc
+import json
+import multiprocessing
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch import (
+    AssistantMessage,
+    ChatMemory,
+    ConfigurationError,
+    InMemoryRepository,
+    Media,
+    MemoryFailure,
+    SessionKey,
+    SqliteRepository,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from toolsearch.memory import sqlite as sqlite_module
+from toolsearch.memory.encoding import FORMAT, decode_message, encode_message
+from toolsearch.testing import ChatMemoryRepositorySuite
+
+KEY = SessionKey("ann")
+
+
+class TestInMemoryContract(ChatMemoryRepositorySuite):
+    """In this process."""
+
+    def make_repository(self) -> InMemoryRepository:
+        return InMemoryRepository()
+
+
+class TestSqliteContract(ChatMemoryRepositorySuite):
+    """In a file."""
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.path = tmp_path / "chats.db"
+        self.opened = []
+        yield
+        for repository in self.opened:
+            repository.close()
+
+    def make_repository(self) -> SqliteRepository:
+        self.opened.append(SqliteRepository(self.path))
+        return self.opened[-1]
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "chats.db"
+
+
+def test_nothing_is_opened_before_first_use(path):
+    """A repository can be made at import time, and in a process that will fork."""
+    SqliteRepository(path)
+    assert not path.exists()
+
+
+def test_a_conversation_survives_the_repository(path):
+    """What one process stored, the next one has."""
+    with SqliteRepository(path) as first:
+        first.append(KEY, [UserMessage("Hi"), AssistantMessage("Hello")])
+    with SqliteRepository(str(path)) as second:
+        assert second.load(KEY) == (UserMessage("Hi"), AssistantMessage("Hello"))
+
+
+def test_the_file_is_in_wal_mode(path):
+    """Readers do not wait for a writer."""
+    with SqliteRepository(path) as repository:
+        repository.append(KEY, [UserMessage("Hi")])
+        other = sqlite3.connect(path, isolation_level=None)
+        try:
+            assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("DELETE FROM toolsearch_messages")
+            assert repository.load(KEY) == (UserMessage("Hi"),)
+            other.execute("ROLLBACK")
+        finally:
+            other.close()
+
+
+def test_a_file_that_stays_locked_is_told_of(path):
+    """After the timeout, with the file named, and nothing half written."""
+    with SqliteRepository(path, timeout=0) as repository:
+        repository.append(KEY, [UserMessage("1")])
+        other = sqlite3.connect(path, isolation_level=None)
+        try:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(MemoryFailure, match="locked") as caught:
+                repository.append(KEY, [UserMessage("2")])
+            other.execute("ROLLBACK")
+        finally:
+            other.close()
+        assert "chats.db" in str(caught.value)
+        assert isinstance(caught.value.__cause__, sqlite3.OperationalError)
+        repository.append(KEY, [UserMessage("3")])
+        assert repository.load(KEY) == (UserMessage("1"), UserMessage("3"))
+
+
+def test_a_file_that_is_no_database_is_told_of(path):
+    """Whatever lies at the path is left as it is."""
+    path.write_text("These are my notes, and no database at all. " * 50)
+    before = path.read_bytes()
+    repository = SqliteRepository(path)
+    with pytest.raises(MemoryFailure, match=r"chats\.db.*not a database"):
+        repository.load(KEY)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_that_does_not_exist_is_told_of(tmp_path):
+    """It is not made: the path may be a slip."""
+    with pytest.raises(MemoryFailure, match="unable to open"):
+        SqliteRepository(tmp_path / "no" / "chats.db").load(KEY)
+
+
+@pytest.mark.parametrize("wrong", ["", ":memory:"])
+def test_a_database_without_a_file_is_refused(wrong):
+    """Each connection would have its own."""
+    with pytest.raises(ConfigurationError, match="InMemoryRepository"):
+        SqliteRepository(wrong)
+
+
+def test_a_negative_timeout_is_refused(path):
+    """It cannot work."""
+    with pytest.raises(ConfigurationError, match="timeout"):
+        SqliteRepository(path, timeout=-1)
+
+
+def test_a_newer_schema_is_refused_and_left_alone(path):
+    """An old version must not write into what it does not understand."""
+    with SqliteRepository(path) as repository:
+        repository.append(KEY, [UserMessage("Hi")])
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE toolsearch_schema SET version = 99")
+    connection.close()
+    for act in (
+        lambda r: r.load(KEY),
+        lambda r: r.append(KEY, [UserMessage("2")]),
+        lambda r: r.replace(KEY, []),
+        lambda r: r.delete(KEY),
+        lambda r: r.sessions(),
+    ):
+        with pytest.raises(MemoryFailure, match=r"schema version 99, .* up to 1: a newer version wrote it\. Upgrade"):
+            act(SqliteRepository(path))
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT count(*) FROM toolsearch_messages").fetchone() == (1,)
+    connection.close()
+
+
+def test_an_older_schema_is_migrated_step_by_step(path, monkeypatch):
+    """A file of version 1 is brought to version 3 in one transaction, with what it holds."""
+    with SqliteRepository(path) as old:
+        old.append(KEY, [UserMessage("Hi")])
+    done = []
+
+    def add_column(connection):
+        done.append("column")
+        connection.execute("ALTER TABLE toolsearch_messages ADD COLUMN note TEXT")
+
+    def fill(connection):
+        done.append("fill")
+        connection.execute("UPDATE toolsearch_messages SET note = 'kept'")
+
+    monkeypatch.setattr(sqlite_module, "MIGRATIONS", (*sqlite_module.MIGRATIONS, add_column, fill))
+    with SqliteRepository(path) as new:
+        assert new.load(KEY) == (UserMessage("Hi"),)
+        new.append(KEY, [UserMessage("2")])
+    assert done == ["column", "fill"]
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT note FROM toolsearch_messages").fetchall() == [("kept",), (None,)]
+    assert connection.execute("SELECT version FROM toolsearch_schema").fetchall() == [(3,)]
+    connection.close()
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(path, monkeypatch):
+    """The next start tries again from the same version."""
+    with SqliteRepository(path) as old:
+        old.append(KEY, [UserMessage("Hi")])
+
+    def broken(connection):
+        connection.execute("DELETE FROM toolsearch_messages")
+        connection.execute("NO SQL")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_module, "MIGRATIONS", (*sqlite_module.MIGRATIONS, broken))
+        with pytest.raises(MemoryFailure, match="syntax error"):
+            SqliteRepository(path).load(KEY)
+    with SqliteRepository(path) as again:
+        assert again.load(KEY) == (UserMessage("Hi"),)
+
+
+def test_other_tables_of_the_file_are_left_alone(path):
+    """The file may be the application's own."""
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE messages (id INTEGER)")
+    connection.execute("INSERT INTO messages VALUES (7)")
+    connection.commit()
+    connection.close()
+    with SqliteRepository(path) as repository:
+        repository.append(KEY, [UserMessage("Hi")])
+        repository.delete(KEY)
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT id FROM messages").fetchall() == [(7,)]
+    connection.close()
+
+
+def test_it_can_be_used_again_after_it_was_closed(path):
+    """Closing closes connections; it ends nothing."""
+    repository = SqliteRepository(path)
+    repository.append(KEY, [UserMessage("1")])
+    repository.close()
+    repository.close()
+    repository.append(KEY, [UserMessage("2")])
+    assert len(repository.load(KEY)) == 2
+    repository.close()
+
+
+def open_files(path: Path) -> list[str]:
+    """The files of the database that this process has open."""
+    found = []
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            target = entry.readlink()
+        except OSError:  # the listing's own
+            continue
+        if target.name.startswith(path.name):
+            found.append(target.name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+@pytest.mark.parametrize("end", ["close", "drop"])
+def test_no_connection_is_left_open(path, end):
+    """Neither after `close`, of whichever threads used it, nor when the repository is dropped."""
+    repository = SqliteRepository(path)
+    threads = [threading.Thread(target=repository.append, args=(KEY, [UserMessage("Hi")])) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert open_files(path)
+    if end == "close":
+        repository.close()
+    else:
+        del repository, threads, thread
+        gc.collect()
+    assert open_files(path) == []
+
+
+def test_a_connection_in_use_is_closed_when_it_is_done(path):
+    """`close` during a call of another thread neither breaks the call nor leaks its connection."""
+    repository = SqliteRepository(path)
+    repository.append(KEY, [UserMessage("1")])
+    with repository._connection() as connection:
+        repository.close()
+        assert connection.execute("SELECT count(*) FROM toolsearch_messages").fetchone() == (1,)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+
+
+WRITER = """
+    import sys
+    from toolsearch import AssistantMessage, SessionKey, SqliteRepository, UserMessage
+
+    path, name = sys.argv[1:]
+    print("ready", flush=True)
+    sys.stdin.readline()
+    with SqliteRepository(path) as repository:
+        for turn in range(25):
+            text = f"{name}.{turn}"
+            repository.append(SessionKey("shared"), [UserMessage(text), AssistantMessage(text)])
+            repository.append(SessionKey(name), [UserMessage(text)])
+            assert len(repository.load(SessionKey("shared"))) % 2 == 0
+"""
+
+
+def test_several_processes_write_one_file(path):
+    """They open the new file at the same moment; every turn is there, whole, and in the order of its process."""
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(WRITER), str(path)]
+    writers = [
+        subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for name in "abcd"
+    ]
+    for writer in writers:
+        assert writer.stdout.readline() == b"ready\n"
+    for writer in writers:
+        writer.stdin.write(b"go\n")
+        writer.stdin.flush()
+    errors = [writer.communicate()[1].decode() for writer in writers]
+    assert errors == [""] * 4
+    with SqliteRepository(path) as repository:
+        texts = [message.text for message in repository.load(SessionKey("shared"))]
+        assert texts[::2] == texts[1::2]
+        assert len(texts) == 4 * 25 * 2
+        for name in "abcd":
+            expected = [f"{name}.{turn}" for turn in range(25)]
+            assert [text for text in texts[::2] if text.startswith(f"{name}.")] == expected
+            assert [message.text for message in repository.load(SessionKey(name))] == expected
+
+
+def forked(repository: SqliteRepository) -> None:
+    repository.append(KEY, [UserMessage("child")])
+    repository.close()
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_a_forked_process_does_not_use_the_connections_of_its_parent(path):
+    """As in a web server that forks its workers after the repository was used."""
+    repository = SqliteRepository(path)
+    repository.append(KEY, [UserMessage("parent")])
+    child = multiprocessing.get_context("fork").Process(target=forked, args=(repository,))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    repository.append(KEY, [UserMessage("parent again")])
+    assert [message.text for message in repository.load(KEY)] == ["parent", "child", "parent again"]
+    repository.close()
+
+
+def test_importing_the_library_does_not_import_sqlite():
+    """It is imported when a repository is used."""
+    code = "import sys, toolsearch; toolsearch.SqliteRepository; sys.exit('sqlite3' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+texts = st.text(alphabet=st.characters(codec=None, exclude_categories=()), max_size=20)
+media = st.lists(st.builds(Media, texts, st.binary(max_size=20), st.none() | texts), max_size=2).map(tuple)
+calls = st.lists(st.builds(ToolCall, texts, texts, texts), max_size=3).map(tuple)
+messages = st.one_of(
+    st.builds(SystemMessage, texts),
+    st.builds(UserMessage, texts, media),
+    st.builds(AssistantMessage, texts, calls),
+    st.builds(ToolMessage, texts, texts, texts, st.booleans(), media),
+)
+
+
+@given(messages)
+def test_any_message_comes_back_equal(message):
+    """Whatever it holds."""
+    assert decode_message(encode_message(message)) == message
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        (SystemMessage, {"text"}),
+        (UserMessage, {"text", "media"}),
+        (AssistantMessage, {"text", "tool_calls"}),
+        (ToolMessage, {"call_id", "name", "content", "is_error", "media"}),
+        (ToolCall, {"id", "name", "arguments"}),
+        (Media, {"mime_type", "data", "url"}),
+    ],
+)
+def test_every_field_of_a_message_is_encoded(kind, names):
+    """A new field needs a new format: change the encoding, `FORMAT`, and this list."""
+    assert {field.name for field in fields(kind)} == names
+
+
+@pytest.mark.parametrize("change", [{"format": FORMAT + 1}, {"role": "developer"}])
+def test_a_message_of_a_newer_version_is_refused(change):
+    """Rather than read with what it adds left out."""
+    value = {**json.loads(encode_message(UserMessage("Hi"))), **change}
+    with pytest.raises(MemoryFailure, match="newer version"):
+        decode_message(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b"null",
+        b"{}",
+        b'"text"',
+        b'{"format":1,"role":"user"}',
+        b'{"format":"1","role":"user","text":""}',
+        b'{"format":1,"role":["user"],"text":""}',
+        b'{"format":1,"role":"assistant","text":"","calls":[["1"]]}',
+        b'{"format":1,"role":"user","text":"","media":[{"type":"a","data":"!","url":null}]}',
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_message_is_told_of(body):
+    """With the beginning of what is stored."""
+    with pytest.raises(MemoryFailure, match="cannot be read"):
+        decode_message(body)
+
+
+@dataclass(frozen=True)
+class Fancy(UserMessage):
+    colour: str = "red"
+
+
+@pytest.mark.parametrize("wrong", [Fancy("Hi"), "Hi", None])
+def test_what_would_be_lost_is_not_stored(path, wrong):
+    """A class of the application's own holds what could not be read back."""
+    with SqliteRepository(path) as repository:
+        with pytest.raises(ConfigurationError, match=type(wrong).__name__):
+            repository.append(KEY, [UserMessage("first"), wrong])
+        assert repository.load(KEY) == ()
+
+
+def test_a_long_conversation_with_media_is_stored(path):
+    """A thousand turns, an image of a few megabytes."""
+    image = Media("image/png", os.urandom(3_000_000))
+    turns = [m for n in range(1000) for m in (UserMessage(f"{n}"), AssistantMessage(f"answer {n}"))]
+    with SqliteRepository(path) as repository:
+        repository.append(KEY, [*turns, UserMessage("see", (image,))])
+        assert repository.load(KEY)[-1].media == (image,)
+        assert len(repository.load(KEY)) == 2001
+
+
+@pytest.mark.parametrize("wrong", [InMemoryRepository, object(), None, "chats.db"])
+def test_chat_memory_takes_repositories_only(wrong):
+    """The class instead of an instance is the most common slip."""
+    with pytest.raises(ConfigurationError, match="not a repository"):
+        ChatMemory(wrong)
+
+
+def test_chat_memory_refuses_half_pairs_and_strangers():
+    """A compaction that cuts between call and result is told of before it is stored."""
+    memory = ChatMemory(InMemoryRepository())
+    pair = [AssistantMessage("", (ToolCall("c1", "add"),)), ToolMessage("c1", "add", "3")]
+    memory.append("s", pair)
+    for wrong in (pair[:1], pair[1:], [pair[1], pair[0]], [pair[0], UserMessage("and?"), pair[1]]):
+        with pytest.raises(ConfigurationError, match="c1"):
+            memory.replace("s", wrong)
+        with pytest.raises(ConfigurationError, match="c1"):
+            memory.append("s", wrong)
+    with pytest.raises(ConfigurationError, match="made of messages"):
+        memory.append("s", ["Hi"])
+    assert memory.messages("s") == tuple(pair)
+
+
+def test_chat_memory_is_for_the_application():
+    """Read, list, import, compact, delete: per tenant."""
+    memory = ChatMemory(InMemoryRepository())
+    memory.append("s", [UserMessage("1"), UserMessage("2")])
+    memory.append("t", [UserMessage("3")], tenant="acme")
+    assert memory.sessions() == ("s",)
+    assert memory.sessions(tenant="acme") == ("t",)
+    memory.replace("s", [SystemMessage("one")], upto=1)
+    assert memory.messages("s") == (SystemMessage("one"), UserMessage("2"))
+    assert memory.messages("t") == ()
+    memory.delete("t", tenant="acme")
+    assert memory.sessions(tenant="acme") == ()
+    for wrong in ("", " ", None):
+        with pytest.raises(ConfigurationError, match="session_id"):
+            memory.messages(wrong)
