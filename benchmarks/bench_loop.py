@@ -83,7 +83,7 @@ def by_hand(model: InstantModel, tools: tuple[Tool, ...]) -> None:
         messages.extend(ToolMessage(call.id, call.name, str(result)) for call, result in results)
 
 
-def fastest(work: Callable[[], Any], times: int = 15) -> float:
+def fastest(work: Callable[[], Any], times: int = 40) -> float:
     """The shortest time that `work` took, in seconds."""
     best = float("inf")
     for _ in range(times):
@@ -113,7 +113,7 @@ def turn_of(way: str, client: ChatClient) -> Callable[[], Any]:
     return turn
 
 
-def fastest_async(turn: Callable[[], Any], backend: str, times: int = 15) -> float:
+def fastest_async(turn: Callable[[], Any], backend: str, times: int = 40) -> float:
     async def main() -> float:
         best = float("inf")
         for _ in range(times):

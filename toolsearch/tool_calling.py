@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import iscoroutine, isgenerator
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 from .chat import ChatRequest, ChatResponse
 from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
@@ -264,7 +264,7 @@ def _is_error_type(kind: object) -> bool:
 
 
 def _hook(value: Any, kind: type[T], name: str) -> Generator[Effect, Any, T]:
-    result = (yield from value) if isgenerator(value) else value
+    result = (yield from cast("Generator[Effect, Any, Any]", value)) if isgenerator(value) else value
     if iscoroutine(result):
         result.close()
         raise ConfigurationError(f"the hook {name} is async; yield Perform(async_function) from it instead")
