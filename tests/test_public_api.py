@@ -48,6 +48,7 @@ MemoryFailure
 MemoryWindow
 Message
 MissingExtraError
+Observer
 Perform
 ProviderError
 ProviderProtocolError

@@ -47,6 +47,7 @@ from .memory import (
 )
 from .messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
 from .model import ChatModel
+from .observer import Observer
 from .output import JsonOutputConverter, OutputConverter, StructuredOutputAdvisor
 from .resolver import ChainedToolResolver, StaticToolResolver, ToolResolver
 from .savings import SearchRecord, ToolSearchReport
@@ -95,6 +96,7 @@ __all__ = [
     "MissingExtraError",
     "OutputConverter",
     "OutputError",
+    "Observer",
     "Perform",
     "ProviderError",
     "ProviderProtocolError",
