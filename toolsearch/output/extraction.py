@@ -10,16 +10,17 @@ from typing import Any
 
 __all__ = ["Found", "JsonSearch", "fenced_blocks", "unfenced"]
 
-_THOUGHT = "</think>"
+# A tag that closes reasoning ends a line; one inside a JSON text does not.
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>|\A.*</think>[ \t]*$", re.M | re.S)
 # A fence ends on a line of its own, so that one inside a JSON text, which has no line breaks in it, does not end it.
 _FENCE = re.compile(r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n`]*\n(?P<text>.*?)^[ \t]*(?P=fence)[ \t]*$", re.M | re.S)
 _BRACKET = re.compile(r'[\]\[{}"]')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 _START = re.compile(r"[\[{]")
-# How a broken object or array begins, and a bracket in prose does not.
-_MEANT = re.compile(r"""\{\s*(?:["'\d]|\w+\s*:|$)|\[\s*(?:["'\[{]|$)""")
+# How an object or an array begins, also a broken one, and how a bracket in prose does not.
+_MEANT = re.compile(r"""\{\s*(?:["'}\d]|\w+\s*:|$)|\[\s*(?:[]"'\[{\d-]|true|false|null|$)""")
 _BLANK = " \t\r\n\ufeff\u200b"
-_MOST_FOUND = 50
+_MOST_TRIED = 50
 
 # Line breaks inside strings are no JSON, but models write them, and what they mean is plain.
 _DECODER = json.JSONDecoder(strict=False)
@@ -50,7 +51,7 @@ def unfenced(text: str) -> str:
 
 def without_thoughts(text: str) -> str:
     """The text after a model's reasoning, which some servers leave in the answer."""
-    return text.rpartition(_THOUGHT)[2].strip(_BLANK)
+    return _THOUGHTS.sub("", text, count=1).strip(_BLANK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,6 @@ class JsonSearch:
             if found.text not in seen:
                 seen.add(found.text)
                 yield found
-            if len(seen) == _MOST_FOUND:
-                return
 
     def _candidates(self) -> Iterator[Found]:
         whole = self._text.strip(_BLANK)
@@ -102,18 +101,19 @@ class JsonSearch:
 
     def _within(self, text: str) -> Iterator[Found]:
         """The objects and arrays that stand in a text one after the other."""
-        at = 0
-        while (start := _START.search(text, at)) is not None:
+        at = tried = 0
+        while tried < _MOST_TRIED and (start := _START.search(text, at)) is not None:
             begin = start.start()
+            if not _MEANT.match(text, begin):
+                at = begin + 1
+                continue
+            tried += 1
             try:
                 value, at = _DECODER.raw_decode(text, begin)
             except RecursionError:
                 self.problem = self.problem or "it is nested too deeply"
                 return
             except json.JSONDecodeError as error:
-                if not text[begin + 1 : error.pos].strip() and not _MEANT.match(text, begin):
-                    at = begin + 1  # a bracket in prose
-                    continue
                 self.problem = self.problem or f"the JSON is broken: {error}"
                 end = _end(text, begin)
                 if end is None:

@@ -112,10 +112,9 @@ class JsonOutputConverter:
             # As JSON: strict types take a date as text from there only.
             return self._adapter.validate_json(text)
         except _validation_error() as error:
-            if error.errors(include_url=False)[0]["type"] != "json_invalid":
+            first = error.errors(include_url=False)[0]
+            if first["loc"] or first["type"] not in ("json_invalid", "string_unicode"):
                 raise
-        except UnicodeEncodeError:
-            pass
         return self._adapter.validate_python(value)  # what only Python's parser could read
 
 
@@ -133,7 +132,7 @@ def _adapter(output: object) -> TypeAdapter[Any]:
 
     if isinstance(output, TypeAdapter):
         return output
-    reason = indescribable(output)
+    reason = "a mapping is not a type" if isinstance(output, Mapping) else indescribable(output)
     if reason is None:
         try:
             adapter: TypeAdapter[Any] = TypeAdapter(adapted(output))
