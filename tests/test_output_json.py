@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
 import enum
@@ -176,7 +177,7 @@ def test_a_problem_of_the_whole_answer_is_named_so() -> None:
         (dt.date, "2025-06-01", dt.date(2025, 6, 1)),
         (Literal["yes", "no"], "yes", "yes"),
         (Literal["yes", "no"], '"no"', "no"),
-        (Literal["yes", "no"], "Yes it is".split()[0].lower() + ".", "yes"),
+        (Literal["yes", "no"], "`yes`.", "yes"),
         (Colour, "red", Colour.RED),
         (City | None, "null", None),
         (City | None, CITY, GOUDA),
@@ -273,10 +274,8 @@ def test_any_model_dumped_parses_back(value: City, indent: int | None) -> None:
 @given(text=st.text() | st.text("{}[]\"'`:,\\ a1\n"))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for output in (dict, list, City, int, City | None):
-        try:
-            JsonOutputConverter(output).parse(text)
-        except OutputError as error:
-            assert str(error)
+        with contextlib.suppress(OutputError):
+            assert isinstance(JsonOutputConverter(output).parse(text), output)
 
 
 @given(value=OBJECTS, cut=st.integers(0, 10_000))

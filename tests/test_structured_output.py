@@ -1,0 +1,680 @@
+"""Structured output: answers of a type in every driver, checked, asked for again, and never at the tools' expense."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from toolsearch import (
+    AssistantMessage,
+    ChatClient,
+    ChatRequest,
+    ChatResponse,
+    ConfigurationError,
+    JsonOutputConverter,
+    Media,
+    OutputError,
+    ProviderError,
+    ResponseSchema,
+    StructuredOutputAdvisor,
+    StructuredOutputError,
+    SystemMessage,
+    Tool,
+    ToolCallingAdvisor,
+    ToolCallLimits,
+    ToolMessage,
+    ToolSearchAdvisor,
+    Usage,
+    UserMessage,
+)
+from toolsearch.models import OpenAIChatModel
+from toolsearch.testing import OpenAIWireServer, ScriptedChatModel, WireReply
+
+GOOD = '{"city": "Gouda", "degrees": 12}'
+BAD = '{"city": "Gouda", "degrees": "mild"}'
+PROSE = "It is mild in Gouda."
+
+
+class Report(BaseModel):
+    city: str
+    degrees: int
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int
+
+
+class Person(TypedDict):
+    name: str
+
+
+REPORT = Report(city="Gouda", degrees=12)
+
+
+def weather(city: str) -> str:
+    "Current weather in a city."
+    weather_calls.append(city)
+    return "12 degrees"
+
+
+weather_calls: list[str] = []
+CALL = [("weather", {"city": "Gouda"})]
+
+
+@pytest.fixture(autouse=True)
+def no_calls_yet() -> None:
+    weather_calls.clear()
+
+
+def model(*steps: Any, **options: Any) -> ScriptedChatModel:
+    return ScriptedChatModel(steps, **options)
+
+
+def texts(request: ChatRequest) -> list[str]:
+    return [message.content if isinstance(message, ToolMessage) else message.text for message in request.messages]
+
+
+@pytest.mark.parametrize(
+    ("response_type", "answer", "value"),
+    [
+        (Report, GOOD, REPORT),
+        (Point, 'Sure: {"x": 1, "y": 2}.', Point(1, 2)),
+        (Person, '```json\n{"name": "Ann"}\n```', {"name": "Ann"}),
+        (list[Point], '[{"x": 1, "y": 2}]', [Point(1, 2)]),
+        (dict[str, int], '{"a": 1}', {"a": 1}),
+        (dict, '{"a": [1]}', {"a": [1]}),
+        (int | None, "null", None),
+        (JsonOutputConverter(Report), GOOD, REPORT),
+        (str, "Hello", "Hello"),
+    ],
+)
+def test_the_value_is_of_the_type_in_every_driver(ask, response_type, answer, value):
+    outcome = ask(ChatClient(model(answer)), "Go", response_type=response_type)
+    assert outcome.response.value == value
+    assert outcome.text_shown == outcome.response.text == answer
+
+
+def test_without_a_type_there_is_no_value(ask):
+    scripted = model(GOOD)
+    assert ask(ChatClient(scripted), "Go").response.value is None
+    assert texts(scripted.requests[0]) == ["Go"]
+
+
+def test_the_model_is_told_in_words_at_the_end_of_the_user_message(ask):
+    scripted = model(GOOD)
+    ask(ChatClient(scripted, system="Be brief."), "Weather?", response_type=Report)
+    system, user = texts(scripted.requests[0])
+    assert system == "Be brief."
+    assert user.startswith("Weather?\n\nAnswer with JSON")
+    assert '"degrees"' in user
+    assert scripted.requests[0].response_schema is None
+
+
+def test_a_model_that_can_is_sent_the_schema_and_not_told(ask):
+    scripted = model(GOOD, supports_response_schema=True)
+    assert ask(ChatClient(scripted), "Weather?", response_type=Report).response.value == REPORT
+    (request,) = scripted.requests
+    assert texts(request) == ["Weather?"]
+    assert request.response_schema == ResponseSchema("Report", JsonOutputConverter(Report).schema)
+
+
+def test_a_type_that_is_no_object_is_wrapped_for_the_provider_and_unwrapped(ask):
+    scripted = model('{"answer": [1, 2]}', supports_response_schema=True)
+    assert ask(ChatClient(scripted), "Go", response_type=list[int]).response.value == [1, 2]
+    assert scripted.requests[0].response_schema.schema["properties"] == {
+        "answer": {"type": "array", "items": {"type": "integer"}}
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "supported", "schema", "words"),
+    [
+        ({}, False, False, True),
+        ({}, True, True, False),
+        ({"native": False}, True, False, True),
+        ({"instructions": True}, True, True, True),
+        ({"instructions": False}, False, False, False),
+        ({"native": False, "instructions": False}, True, False, False),
+    ],
+)
+def test_the_switches_say_how_the_model_is_asked(ask, options, supported, schema, words):
+    scripted = model(GOOD, supports_response_schema=supported)
+    client = ChatClient(scripted, advisors=[StructuredOutputAdvisor(Report, **options)])
+    assert ask(client, "Go").response.value == REPORT
+    (request,) = scripted.requests
+    assert (request.response_schema is not None, "JSON Schema" in request.messages[-1].text) == (schema, words)
+
+
+def test_an_answer_that_does_not_fit_is_sent_back_with_what_is_wrong(ask):
+    scripted = model(PROSE, BAD, GOOD)
+    response = ask(ChatClient(scripted), "Go", response_type=Report).response
+    assert response.value == REPORT
+    first, second, third = map(texts, scripted.requests)
+    assert second[:-2] == third[:-2] == first
+    assert second[-2] == PROSE
+    assert "not the JSON" in second[-1]
+    assert third[-2] == BAD
+    assert "'degrees'" in third[-1]
+    assert [type(message) for message in scripted.requests[2].messages] == [UserMessage, AssistantMessage, UserMessage]
+
+
+def test_only_the_accepted_answer_enters_the_conversation(ask):
+    response = ask(ChatClient(model(PROSE, GOOD)), "Go", response_type=Report).response
+    assert response.messages == (AssistantMessage(GOOD),)
+
+
+def test_an_empty_answer_is_not_sent_back_but_said(ask):
+    scripted = model("", GOOD)
+    assert ask(ChatClient(scripted), "Go", response_type=Report).response.value == REPORT
+    (message,) = scripted.requests[1].messages
+    assert message.text.startswith("Go\n\nAnswer with JSON")
+    assert "The answer is empty" in message.text
+
+
+def test_an_empty_answer_after_tools_is_said_after_them(ask):
+    scripted = model(CALL, "", GOOD)
+    assert ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response.value == REPORT
+    assert [message.role for message in scripted.requests[2].messages] == ["user", "assistant", "tool", "user"]
+
+
+def test_a_server_that_ignores_the_schema_is_told_in_words_on_the_second_try(ask):
+    scripted = model(PROSE, GOOD, supports_response_schema=True)
+    assert ask(ChatClient(scripted), "Go", response_type=Report).response.value == REPORT
+    first, second = scripted.requests
+    assert "JSON Schema" not in first.messages[-1].text
+    assert "JSON Schema" in second.messages[-1].text
+    assert first.response_schema == second.response_schema is not None
+
+
+def test_usage_counts_the_attempts(ask):
+    scripted = model(CALL, PROSE, BAD, GOOD, usage=Usage(100, 10, cache_read=5))
+    response = ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response
+    assert response.usage == Usage(400, 40, cache_read=20)
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_after_the_retries_the_error_holds_the_turn(ask, retries):
+    scripted = model(CALL, *[BAD] * (retries + 1), usage=Usage(10, 1))
+    client = ChatClient(scripted, tools=[weather], advisors=[StructuredOutputAdvisor(Report, retries=retries)])
+    with pytest.raises(StructuredOutputError, match=rf"after {retries + 1} attempts?: .*(\n.*)*'degrees'") as raised:
+        ask(client, "Go")
+    assert scripted.remaining == 0
+    error = raised.value
+    assert "'degrees'" in error.problem
+    assert error.response.text == BAD
+    assert error.response.value is None
+    assert error.response.usage == Usage(10 * (retries + 2), retries + 2)
+    assert [message.role for message in error.response.messages] == ["assistant", "tool", "assistant"]
+    assert isinstance(error.__cause__, OutputError)
+
+
+def test_the_last_response_is_returned_where_that_is_asked_for(ask):
+    client = ChatClient(
+        model(PROSE, BAD), advisors=[StructuredOutputAdvisor(Report, retries=1, raise_on_failure=False)]
+    )
+    outcome = ask(client, "Go")
+    assert (outcome.response.value, outcome.response.text, outcome.text_shown) == (None, BAD, BAD)
+
+
+def test_unchecked_answers_are_read_if_they_can_be_and_never_asked_for_again(ask):
+    advisor = StructuredOutputAdvisor(Report, validate=False)
+    client = ChatClient(model(GOOD, BAD), advisors=[advisor])
+    assert ask(client, "Go").response.value == REPORT
+    outcome = ask(client, "Go")
+    assert (outcome.response.value, outcome.text_shown) == (None, BAD)
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
+def test_an_answer_that_was_cut_off_is_not_asked_for_again(ask, reason):
+    cut = ChatResponse.of_text(GOOD[:20], finish_reason=reason)
+    with pytest.raises(StructuredOutputError, match="cut off.*allow more output tokens") as raised:
+        ask(ChatClient(model(cut)), "Go", response_type=Report)
+    assert raised.value.response.finish_reason == reason
+
+
+def test_a_whole_answer_counts_even_if_what_followed_was_cut_off(ask):
+    cut = ChatResponse.of_text(GOOD + " As you can s", finish_reason="length")
+    assert ask(ChatClient(model(cut)), "Go", response_type=Report).response.value == REPORT
+
+
+@pytest.mark.parametrize("reason", ["refusal", "content_filter"])
+def test_a_refusal_is_not_asked_for_again(ask, reason):
+    refusal = ChatResponse.of_text("I cannot help with that.", finish_reason=reason)
+    with pytest.raises(StructuredOutputError, match="refused to answer.*I cannot help"):
+        ask(ChatClient(model(refusal)), "Go", response_type=Report)
+
+
+# Tools
+
+
+def test_a_round_with_tools_is_asked_once_and_not_checked(ask):
+    scripted = model(AssistantMessage(PROSE, CALLS), GOOD)
+    response = ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response
+    assert response.value == REPORT
+    assert weather_calls == ["Gouda"]
+    assert scripted.remaining == 0
+    assert [message.role for message in response.messages] == ["assistant", "tool", "assistant"]
+
+
+CALLS = ScriptedChatModel([CALL]).call(ChatRequest(messages=())).tool_calls
+
+
+def test_a_retry_does_not_run_tools_again(ask):
+    scripted = model(CALL, PROSE, BAD, GOOD)
+    response = ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response
+    assert response.value == REPORT
+    assert weather_calls == ["Gouda"]
+    assert len(scripted.requests) == 4
+    assert len(response.messages) == 3
+
+
+def test_a_retry_may_ask_for_tools_and_the_loop_goes_on(ask):
+    scripted = model(PROSE, CALL, GOOD)
+    response = ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response
+    assert response.value == REPORT
+    assert weather_calls == ["Gouda"]
+    assert [message.role for message in scripted.requests[2].messages] == ["user", "assistant", "tool"]
+    assert PROSE not in texts(scripted.requests[2])
+
+
+def test_retries_are_counted_in_the_turn_not_in_each_round(ask):
+    scripted = model(PROSE, CALL, PROSE, CALL, PROSE)
+    client = ChatClient(scripted, tools=[weather], advisors=[StructuredOutputAdvisor(Report, retries=2)])
+    with pytest.raises(StructuredOutputError, match="after 3 attempts"):
+        ask(client, "Go")
+    assert scripted.remaining == 0
+
+
+def test_the_instructions_stand_in_the_same_place_in_every_round(ask):
+    scripted = model(CALL, PROSE, CALL, GOOD)
+    ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report)
+    first, second, third, fourth = (request.messages for request in scripted.requests)
+    assert first == second[:1]
+    assert second == third[: len(second)]
+    assert second == fourth[: len(second)]
+    assert sum("JSON Schema" in text for text in texts(scripted.requests[3])) == 1
+
+
+def towns(city: str) -> str:
+    "Current weather in a city."
+    return "12 degrees"
+
+
+SEARCHED = [tool for number in range(30) for tool in [Tool.from_function(towns, name=f"weather_{number}")]]
+
+
+def test_a_search_round_is_asked_once(ask):
+    search = [("tool_search", {"query": "weather city"})]
+    scripted = model(search, search, [("weather_0", {"city": "Gouda"})], PROSE, BAD, GOOD)
+    client = ChatClient(scripted, tools=SEARCHED, advisors=[ToolSearchAdvisor("regex", max_results=10)])
+    response = ask(client, "Go", response_type=Report, session_id="ann").response
+    assert response.value == REPORT
+    assert len(scripted.requests) == 6
+    assert response.tool_search is not None
+    assert len(response.tool_search.searches) == 2
+    roles = [message.role for message in response.messages]
+    assert roles == ["assistant", "tool"] * 3 + ["assistant"]
+    tools = [[tool.name for tool in request.tools] for request in scripted.requests]
+    assert tools[3] == tools[4] == tools[5]
+
+
+def test_results_returned_direct_are_not_checked(ask):
+    direct = Tool.from_function(weather, return_direct=True)
+    scripted = model(CALL)
+    response = ask(ChatClient(scripted, tools=[direct]), "Go", response_type=Report).response
+    assert (response.text, response.finish_reason, response.value) == ("12 degrees", "return_direct", None)
+
+
+def test_the_end_at_a_limit_is_not_checked(ask):
+    limited = ToolCallingAdvisor(limits=ToolCallLimits(total=1))
+    scripted = model(CALL, CALL)
+    response = ask(ChatClient(scripted, tools=[weather], advisors=[limited]), "Go", response_type=Report).response
+    assert (response.finish_reason, response.value) == ("tool_call_limit", None)
+
+
+def test_without_the_loop_calls_pass_and_answers_are_checked(ask):
+    scripted = model(CALL, PROSE, GOOD)
+    client = ChatClient(scripted, tools=[weather], tool_calling=False)
+    response = ask(client, "Go", response_type=Report).response
+    assert (response.value, [call.name for call in response.tool_calls]) == (None, ["weather"])
+    assert ask(client, "Go", response_type=Report).response.value == REPORT
+
+
+def test_what_calls_for_more_rounds_is_the_loops_word(ask):
+    loop = ToolCallingAdvisor(more_rounds=lambda response: response.text == "WAIT")
+    scripted = model("WAIT", GOOD)
+    response = ask(ChatClient(scripted, advisors=[loop]), "Go", response_type=Report).response
+    assert response.value == REPORT
+
+
+# Streams
+
+
+def test_a_stream_shows_the_accepted_text_once_and_nothing_else(ask_streaming):
+    scripted = model(AssistantMessage("Let me look.", CALLS), PROSE, BAD, GOOD)
+    outcome = ask_streaming(ChatClient(scripted, tools=[weather]), "Go", response_type=Report)
+    assert outcome.text_shown == GOOD
+    assert outcome.response.value == REPORT
+
+
+def test_a_stream_shows_nothing_before_the_answer_is_accepted():
+    scripted = model(PROSE, GOOD)
+    with ChatClient(scripted).stream("Go", response_type=Report) as stream:
+        assert next(iter(stream))
+        assert scripted.remaining == 0
+
+
+def test_a_stream_whose_answers_all_fail_shows_nothing():
+    shown = []
+    with ChatClient(model(*[PROSE] * 4)).stream("Go", response_type=Report) as stream:
+        with pytest.raises(StructuredOutputError):
+            shown.extend(stream)
+    assert shown == []
+
+
+def test_an_unchecked_stream_is_live():
+    scripted = model(GOOD)
+    client = ChatClient(scripted, advisors=[StructuredOutputAdvisor(Report, validate=False)])
+    with client.stream("Go") as stream:
+        pieces = iter(stream)
+        assert next(pieces) == GOOD[: len(GOOD) // 3 + 1]
+        assert scripted.open_streams == 1
+        assert "".join(pieces)
+        assert stream.response.value == REPORT
+
+
+def test_a_stream_left_early_leaves_nothing_open():
+    scripted = model(CALL, PROSE, GOOD)
+    with ChatClient(scripted, tools=[weather]).stream("Go", response_type=Report) as stream:
+        next(iter(stream.events()))
+    assert scripted.open_streams == 0
+
+
+# The advisor and its options
+
+
+def test_a_clients_advisor_is_the_default_and_a_calls_type_replaces_it(ask):
+    scripted = model(GOOD, "[1]", PROSE, "text")
+    client = ChatClient(scripted, advisors=[StructuredOutputAdvisor(Report, retries=0)])
+    assert ask(client, "Go").response.value == REPORT
+    assert ask(client, "Go", response_type=list[int]).response.value == [1]
+    with pytest.raises(StructuredOutputError, match="after 1 attempt:"):
+        ask(client, "Go", response_type=dict)
+    assert ask(client, "Go", response_type=str).response.value == "text"
+    assert texts(scripted.requests[-1]) == ["Go"]
+
+
+def test_an_advisor_without_a_type_sets_options_only(ask):
+    scripted = model(PROSE, PROSE)
+    client = ChatClient(scripted, advisors=[StructuredOutputAdvisor(retries=0)])
+    assert ask(client, "Go").response.value is None
+    assert texts(scripted.requests[0]) == ["Go"]
+    with pytest.raises(StructuredOutputError, match="after 1 attempt:"):
+        ask(client, "Go", response_type=Report)
+
+
+def test_each_turn_has_its_own_retries():
+    client = ChatClient(model(PROSE, GOOD, PROSE, GOOD), advisors=[StructuredOutputAdvisor(Report, retries=1)])
+    assert [client.call("Go").value for _ in range(2)] == [REPORT, REPORT]
+
+
+def test_an_advisor_around_that_asks_again_begins_a_turn_with_all_retries(ask):
+    class Again:
+        order = 100
+
+        def advise(self, request):
+            try:
+                return (yield request)
+            except StructuredOutputError:
+                return (yield request)
+
+    scripted = model(PROSE, PROSE, PROSE, GOOD)
+    client = ChatClient(scripted, advisors=[Again(), StructuredOutputAdvisor(Report, retries=1)])
+    assert ask(client, "Go").response.value == REPORT
+
+
+def test_advisors_further_in_see_every_attempt(ask):
+    class Seen:
+        order = 900
+
+        def __init__(self):
+            self.texts = []
+
+        def advise(self, request):
+            response = yield request
+            self.texts.append(response.text)
+            return response
+
+    seen = Seen()
+    ask(ChatClient(model(PROSE, GOOD), advisors=[seen]), "Go", response_type=Report)
+    assert seen.texts == [PROSE, GOOD]
+
+
+def test_a_model_error_passes_through(ask):
+    with pytest.raises(ProviderError, match="down"):
+        ask(ChatClient(model(PROSE, ProviderError("down"))), "Go", response_type=Report)
+
+
+def test_the_advisor_works_in_a_chain_of_its_own():
+    flow = StructuredOutputAdvisor(Report).advise(ChatRequest(messages=[UserMessage("Go")]))
+    asked = next(flow)
+    assert asked.buffered
+    assert flow.send(ChatResponse.of_text(PROSE)).messages[-2] == AssistantMessage(PROSE)
+    with pytest.raises(StopIteration) as stop:
+        flow.send(ChatResponse.of_text(GOOD))
+    assert stop.value.value.value == REPORT
+
+
+def test_the_call_fits_a_loop_further_in_than_usual(ask):
+    scripted = model(CALL, PROSE, GOOD)
+    client = ChatClient(scripted, tools=[weather], advisors=[ToolCallingAdvisor(order=2000)])
+    assert ask(client, "Go", response_type=Report).response.value == REPORT
+    assert weather_calls == ["Gouda"]
+
+
+def test_an_advisor_outside_the_loop_is_refused():
+    with pytest.raises(ConfigurationError, match="outside the tool loop"):
+        ChatClient(model(GOOD), advisors=[StructuredOutputAdvisor(Report, order=100)]).call("Go")
+
+
+def test_two_advisors_are_refused():
+    twice = [StructuredOutputAdvisor(Report), StructuredOutputAdvisor(dict)]
+    with pytest.raises(ConfigurationError, match="has 2"):
+        ChatClient(model(GOOD), advisors=twice).call("Go")
+
+
+@pytest.mark.parametrize("retries", [-1, 1.5, True, "3"])
+def test_retries_are_a_number(retries):
+    with pytest.raises(ConfigurationError, match="retries must be 0 or more"):
+        StructuredOutputAdvisor(Report, retries=retries)
+
+
+def test_a_wrong_type_is_an_error_before_anything_is_sent():
+    scripted = model(GOOD)
+    with pytest.raises(ConfigurationError, match="cannot have the type"):
+        ChatClient(scripted).call("Go", response_type=object())
+    assert scripted.requests == []
+
+
+@pytest.mark.parametrize(
+    ("messages", "at"),
+    [
+        ([UserMessage("a"), AssistantMessage("b"), UserMessage("c")], 2),
+        ([UserMessage("a", media=(Media("image/png", b"x"),))], 0),
+        ([UserMessage("a"), AssistantMessage("", CALLS), ToolMessage("call_1", "weather", "12")], 0),
+        ([UserMessage(""), AssistantMessage("b")], 0),
+        ([SystemMessage("s")], 1),
+    ],
+)
+def test_the_instructions_go_to_the_last_user_message(messages, at):
+    scripted = model(GOOD)
+    ChatClient(scripted).call(messages=messages, response_type=Report)
+    sent = scripted.requests[0].messages
+    assert [i for i, text in enumerate(texts(scripted.requests[0])) if "JSON Schema" in text] == [at]
+    assert isinstance(sent[at], UserMessage)
+    assert not sent[at].text.startswith("\n")
+    if at < len(messages):
+        assert sent[at].text.startswith(messages[at].text)
+        assert sent[at].media == messages[at].media
+        assert [m for i, m in enumerate(sent) if i != at] == [m for i, m in enumerate(messages) if i != at]
+
+
+def test_instructions_that_are_there_are_not_added_again():
+    told = UserMessage(f"Go\n\n{JsonOutputConverter(Report).instructions}")
+    scripted = model(GOOD)
+    ChatClient(scripted).call(told, response_type=Report)
+    assert scripted.requests[0].messages == (told,)
+
+
+# Other formats
+
+
+class CsvConverter:
+    """Rows of a header and values."""
+
+    instructions = "Answer in CSV with the header name,age and nothing else."
+    schema = None
+
+    def parse(self, text: str) -> list[dict[str, str]]:
+        rows = list(csv.DictReader(io.StringIO(text.strip())))
+        if not rows or set(rows[0]) != {"name", "age"}:
+            raise OutputError("The header must be name,age.")
+        return rows
+
+
+def test_a_converter_of_another_format(ask):
+    scripted = model("Ann is 3", "name,age\nAnn,3\n", supports_response_schema=True)
+    response = ask(ChatClient(scripted), "Go", response_type=CsvConverter()).response
+    assert response.value == [{"name": "Ann", "age": "3"}]
+    assert scripted.requests[0].response_schema is None
+    assert texts(scripted.requests[0]) == [f"Go\n\n{CsvConverter.instructions}"]
+    assert "The header must be name,age." in texts(scripted.requests[1])[-1]
+
+
+def test_a_plain_value_error_of_a_converter_is_sent_back_others_are_raised(ask):
+    class Number:
+        instructions = "Answer with a number."
+        schema = None
+
+        def parse(self, text):
+            if text == "boom":
+                raise KeyError(text)
+            return float(text)
+
+    scripted = model("one", "1.5", "boom")
+    client = ChatClient(scripted)
+    assert ask(client, "Go", response_type=Number()).response.value == 1.5
+    assert "could not convert" in texts(scripted.requests[1])[-1]
+    with pytest.raises(KeyError):
+        ask(client, "Go", response_type=Number())
+
+
+def test_a_converter_may_name_its_schema():
+    class Named:
+        name = "my report!"
+        instructions = ""
+        schema = {"type": "object", "properties": {}, "additionalProperties": False}
+
+        def parse(self, text):
+            return text
+
+    scripted = model("{}", supports_response_schema=True)
+    assert ChatClient(scripted).call("Go", response_type=Named()).value == "{}"
+    assert scripted.requests[0].response_schema.name.startswith("my_report")
+
+
+# The wire
+
+
+@pytest.fixture
+def wire():
+    """Asks a real adapter over the wire format; gives what was sent."""
+
+    def connect(ask: Any, *steps: Any, model_options: Any = None, **arguments: Any) -> tuple[ChatResponse, list[Any]]:
+        with OpenAIWireServer(steps) as server:
+            options = {"base_url": server.base_url, "api_key": "x", "max_retries": 0, **(model_options or {})}
+            adapter = OpenAIChatModel("m", **options)
+            try:
+                response = ask(ChatClient(adapter, tools=[weather]), "Go", **arguments).response
+            finally:
+                adapter.close()
+            return response, [request.json for request in server.requests]
+
+    return connect
+
+
+def test_openai_is_sent_a_strict_schema_in_every_round(ask_sync, wire):
+    response, sent = wire(ask_sync, CALL, PROSE, GOOD, response_type=Report)
+    assert response.value == REPORT
+    expected = {
+        "type": "json_schema",
+        "json_schema": {
+            "name": "Report",
+            "schema": {
+                "type": "object",
+                "properties": {"city": {"type": "string"}, "degrees": {"type": "integer"}},
+                "required": ["city", "degrees"],
+                "additionalProperties": False,
+            },
+            "strict": True,
+        },
+    }
+    assert [body["response_format"] for body in sent] == [expected] * 3
+
+
+def test_openai_is_not_promised_strictness_that_a_schema_cannot_have(ask_sync, wire):
+    response, (body,) = wire(ask_sync, '{"a": 1}', response_type=dict[str, int])
+    assert response.value == {"a": 1}
+    assert body["response_format"]["json_schema"]["strict"] is False
+
+
+def test_without_a_type_openai_is_sent_no_format(ask_sync, wire):
+    _, (body,) = wire(ask_sync, PROSE)
+    assert "response_format" not in body
+
+
+def test_a_response_format_of_ones_own_wins(ask_sync, wire):
+    response, (body,) = wire(ask_sync, GOOD, response_type=Report, response_format={"type": "json_object"})
+    assert response.value == REPORT
+    assert body["response_format"] == {"type": "json_object"}
+
+
+def test_an_openai_server_without_schemas_is_told_in_words(ask_sync, wire):
+    response, (body,) = wire(ask_sync, GOOD, response_type=Report, model_options={"response_schema": False})
+    assert response.value == REPORT
+    assert "response_format" not in body
+    assert "JSON Schema" in body["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_refusal_over_the_wire_ends_the_turn(streamed):
+    message = {"role": "assistant", "content": None, "refusal": "I will not."}
+    whole = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    head = {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    deltas = [{"refusal": "I will "}, {"refusal": "not."}]
+    events = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    events.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    reply = WireReply(events=events) if streamed else WireReply(body={"id": "x", "object": "chat.completion", **whole})
+    with OpenAIWireServer([reply]) as server, OpenAIChatModel("m", base_url=server.base_url, api_key="x") as adapter:
+        client = ChatClient(adapter)
+        with pytest.raises(StructuredOutputError, match=r"refused to answer.*I will not\."):
+            if streamed:
+                list(client.stream("Go", response_type=Report))
+            else:
+                client.call("Go", response_type=Report)
+        assert len(server.requests) == 1
+
+
+def test_importing_the_library_does_not_import_pydantic():
+    code = "import sys, toolsearch; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
