@@ -1,0 +1,249 @@
+"""Windows cut at whole turns, whatever the conversation; and how stored and given messages are joined."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch import (
+    AssistantMessage,
+    ChatMemory,
+    ConfigurationError,
+    InMemoryRepository,
+    SystemMessage,
+    TokenWindow,
+    ToolCall,
+    ToolMessage,
+    TurnWindow,
+    UserMessage,
+)
+from toolsearch.memory.turns import half_pairs, join, split_turns, whole_pairs
+from toolsearch.memory.window import windowed
+
+
+class WordCounter:
+    """Counts words."""
+
+    name = "words"
+
+    def count(self, text):
+        return len(text.split())
+
+
+U, A, S = UserMessage, AssistantMessage, SystemMessage
+
+
+def call(*ids):
+    return AssistantMessage("", tuple(ToolCall(name, "add") for name in ids))
+
+
+def result(id, text="3"):
+    return ToolMessage(id, "add", text)
+
+
+words = st.integers(0, 6).map(lambda count: " ".join(["word"] * count))
+ids = st.sampled_from("abc")
+
+
+@st.composite
+def turns(draw):
+    """A turn as the loop makes it: user messages, rounds of calls and results, an answer."""
+    messages = [U(draw(words)) for _ in range(draw(st.integers(1, 2)))]
+    for _ in range(draw(st.integers(0, 3))):
+        called = draw(st.lists(ids, min_size=1, max_size=3, unique=True))
+        messages += [AssistantMessage(draw(words), call(*called).tool_calls), *map(result, called)]
+    return [*messages, A(draw(words))]
+
+
+conversations = st.lists(turns(), max_size=6).map(lambda drawn: [message for turn in drawn for message in turn])
+anything = st.lists(
+    st.one_of(
+        st.builds(U, words),
+        st.builds(A, words, st.lists(ids.map(lambda name: ToolCall(name, "add")), max_size=3).map(tuple)),
+        st.builds(result, ids),
+    ),
+    max_size=12,
+)
+windows = st.one_of(
+    st.integers(1, 8).map(TurnWindow), st.integers(1, 60).map(lambda tokens: TokenWindow(tokens, WordCounter()))
+)
+
+
+@given(conversations, turns(), windows)
+def test_a_window_cuts_at_a_user_message_and_splits_no_pair(past, current, window):
+    """What is kept is the end of the conversation, and begins where a turn does."""
+    kept = windowed(past, current, window)
+    assert list(kept) == past[len(past) - len(kept) :]
+    assert not kept or isinstance(kept[0], U)
+    assert not kept or len(kept) == len(past) or not isinstance(past[len(past) - len(kept) - 1], U)
+    assert half_pairs([*kept, *current]) == ()
+
+
+@given(conversations, turns(), st.integers(1, 8))
+def test_a_turn_window_keeps_that_many_turns(past, current, size):
+    """The current one is one of them."""
+    kept = windowed(past, current, TurnWindow(size))
+    assert len(split_turns([*kept, *current])) == min(size, len(split_turns(past)) + 1)
+
+
+@given(conversations, turns(), st.integers(1, 60))
+def test_a_token_window_keeps_as_much_as_fits(past, current, size):
+    """One turn more would be too much, and the current one is kept in any case."""
+    window = TokenWindow(size, WordCounter())
+
+    def count(messages):
+        return sum(window._count([message]) for message in messages)
+
+    kept = windowed(past, current, window)
+    assert not kept or count([*kept, *current]) <= size
+    older = split_turns(past[: len(past) - len(kept)])
+    if older:
+        assert count([*older[-1], *kept, *current]) > size
+
+
+def test_a_turn_that_is_larger_than_the_window_is_sent_whole():
+    """The model must see what it is asked, and all its calls with their results."""
+    current = [U("word " * 99), call("a"), result("a", "word " * 99)]
+    assert windowed([U("1"), A("one")], current, TokenWindow(10)) == ()
+
+
+def test_a_token_window_counts_calls_and_results():
+    """They are what makes agents' conversations long."""
+    past = [U("1"), call("a"), result("a", "word " * 10), A("one"), U("2"), A("two")]
+    # add{} is one word, the result ten, the rest three: 14
+    assert len(windowed(past, [], TokenWindow(16, WordCounter()))) == 6
+    assert len(windowed(past, [], TokenWindow(13, WordCounter()))) == 2
+
+
+def test_a_window_by_tokens_does_not_count_what_it_leaves_out():
+    """A request costs what is sent, not what was ever said."""
+
+    class Counting(WordCounter):
+        calls = 0
+
+        def count(self, text):
+            self.calls += 1
+            return super().count(text)
+
+    counter = Counting()
+    past = [message for n in range(500) for message in (U("one two three"), A("four five"))]
+    assert len(windowed(past, [U("six")], TokenWindow(21, counter))) == 8
+    assert counter.calls < 20
+
+
+@pytest.mark.parametrize("make", [TurnWindow, TokenWindow])
+@pytest.mark.parametrize("wrong", [0, -1])
+def test_an_empty_window_is_refused(make, wrong):
+    """It could not even hold the question."""
+    with pytest.raises(ConfigurationError, match="1 "):
+        make(wrong)
+
+
+def test_an_own_window_counts_turns_and_so_cannot_split_one():
+    """Any number is taken: too many is all, a negative one none."""
+
+    class Own:
+        answer = 0
+
+        def keep(self, past, current):
+            return self.answer
+
+    past = [U("1"), call("a"), result("a"), A("one"), U("2"), A("two")]
+    window = Own()
+    lengths = []
+    for window.answer in (-3, 0, 1, 2, 99):
+        lengths.append(len(windowed(past, [], window)))
+    assert lengths == [0, 0, 2, 6, 6]
+    window.answer = "all"
+    with pytest.raises(ConfigurationError, match=r"Own\.keep must return how many"):
+        windowed(past, [], window)
+
+
+@pytest.mark.parametrize("wrong", [20, TurnWindow, object()])
+def test_what_is_no_window_is_refused(wrong):
+    """Where the memory is made, with what to write instead."""
+    with pytest.raises(ConfigurationError, match=r"write TurnWindow\(20\)"):
+        ChatMemory(InMemoryRepository(), wrong)
+
+
+@given(anything)
+def test_what_is_left_of_any_messages_has_whole_pairs_only(messages):
+    """Texts and whole pairs stay; nothing is made up."""
+    kept = whole_pairs(messages)
+    assert half_pairs(kept) == ()
+    assert whole_pairs(kept) == kept
+    assert [m for m in kept if isinstance(m, U)] == [m for m in messages if isinstance(m, U)]
+    assert [m.text for m in kept if isinstance(m, A) and m.text] == [
+        m.text for m in messages if isinstance(m, A) and m.text
+    ]
+    if not half_pairs(messages):
+        assert [m for m in kept if m != A()] == [m for m in messages if m != A()]
+
+
+def test_a_call_without_its_result_goes_alone():
+    """Its siblings, and the text beside it, stay."""
+    two = AssistantMessage("Let me see.", call("a", "b").tool_calls)
+    assert whole_pairs([U("1"), two, result("b"), A("one")]) == (
+        U("1"),
+        AssistantMessage("Let me see.", call("b").tool_calls),
+        result("b"),
+        A("one"),
+    )
+    assert whole_pairs([U("1"), call("a")]) == (U("1"),)
+    assert whole_pairs([result("a"), U("1"), result("a")]) == (U("1"),)
+    assert whole_pairs([call("a"), U("no"), result("a")]) == (U("no"),)
+
+
+@given(conversations, conversations)
+def test_turns_are_the_messages(past, more):
+    """Nothing is lost or moved, and every turn but a first one without a user begins at one."""
+    messages = [A("Hello!"), *past, *more]
+    found = split_turns(messages)
+    assert [message for turn in found for message in turn] == messages
+    assert all(isinstance(turn[0], U) for turn in found[1:])
+
+
+PAST = (U("1"), call("a"), result("a"), A("one"), U("2"), A("two"), U("yes"), A("three"))
+
+
+@pytest.mark.parametrize(
+    ("given", "past", "current", "known"),
+    [
+        pytest.param((U("4"),), PAST, (U("4"),), 0, id="a new message"),
+        pytest.param((U("yes"),), PAST, (U("yes"),), 0, id="said before, and said again"),
+        pytest.param((*PAST, U("4")), (), (*PAST, U("4")), 8, id="the whole conversation"),
+        pytest.param((*PAST[4:], U("4")), PAST[:4], (*PAST[4:], U("4")), 4, id="its end"),
+        pytest.param((*PAST[:4], U("4")), PAST, (U("4"),), 0, id="its beginning, as examples are"),
+        pytest.param((*PAST[4:6], U("4")), PAST, (U("4"),), 0, id="a part of it"),
+        pytest.param(PAST, (), PAST, 8, id="nothing new"),
+        pytest.param((U("x"), A("y"), U("4")), PAST, (U("x"), A("y"), U("4")), 0, id="something else"),
+        pytest.param(
+            (U("1"), A("one"), U("2"), A("two"), U("yes"), A("3."), U("4")), (), None, 6, id="another version"
+        ),
+        pytest.param(
+            (U("2"), A("two"), U("other"), A("?"), U("4")), PAST, (U("other"), A("?"), U("4")), 0, id="a fork"
+        ),
+        pytest.param((U("4"), call("b"), result("b")), PAST, (U("4"), call("b"), result("b")), 0, id="a turn going on"),
+        pytest.param((call("b"), result("b")), PAST, (call("b"), result("b")), 0, id="its end only"),
+        pytest.param((), PAST, (), 0, id="nothing"),
+    ],
+)
+def test_what_a_request_has_already_is_not_added(given, past, current, known):
+    """The cases of what callers pass beside a stored conversation."""
+    joined = join(PAST, given)
+    assert (joined.past, joined.current, joined.known) == (past, given if current is None else current, known)
+
+
+@given(conversations, conversations, turns(), st.integers(0, 5))
+def test_no_turn_is_sent_twice_whatever_part_the_caller_has(past, more, new, left_out):
+    """Stored turns, then the new one: also if turns repeat each other word by word."""
+    stored = [*past, *more]
+    at = min(left_out, len(split_turns(stored)))
+    own = [message for turn in split_turns(stored)[at:] for message in turn]
+    joined = join(stored, [*own, new[0]])
+    sent = [*joined.past, *joined.current]
+    assert sent[-1] == new[0]
+    if own:
+        assert joined.known >= len(own)
+        assert sent[:-1] == stored[len(stored) - len(sent) + 1 :]
