@@ -9,12 +9,16 @@ import anyio
 import pytest
 
 from toolsearch import (
+    AssistantMessage,
     ChainedToolResolver,
     ChatClient,
+    ChatRequest,
     ConfigurationError,
+    LoopState,
     Message,
     StaticToolResolver,
     Tool,
+    ToolCall,
     ToolCallingAdvisor,
     ToolCallLimits,
     ToolMessage,
@@ -28,7 +32,11 @@ Ask = Callable[..., Any]
 
 def pay(amount: int) -> str:
     """Pay an amount."""
+    PAID.append(amount)
     return f"paid {amount}"
+
+
+PAID: list[int] = []
 
 
 def look() -> str:
@@ -36,20 +44,40 @@ def look() -> str:
     return "100"
 
 
-def test_the_caller_drives_rounds_and_approves(ask: Ask) -> None:
+def test_the_caller_drives_rounds_and_what_is_declined_is_not_run(ask: Ask) -> None:
+    PAID.clear()
     steps = [[("look", {})], [("pay", {"amount": 500}), ("pay", {"amount": 5})], "Paid five."]
     client = ChatClient(ScriptedChatModel(steps), tools=[pay, look], tool_calling=False)
     messages: list[Message] = [UserMessage("Pay.")]
     while (response := ask(client, messages=messages).response).tool_calls:
         messages.append(response.message)
-        batch = client.run_tools(messages=messages)
-        refused = {call.id for call in response.tool_calls if "500" in call.arguments}
-        messages += [
-            ToolMessage(result.call_id, result.name, "The user declined.") if result.call_id in refused else result
-            for result in batch.messages
-        ]
+        for call in response.tool_calls:
+            if "500" in call.arguments:
+                messages.append(ToolMessage(call.id, call.name, "The user declined.", is_error=True))
+        messages += client.run_tools(messages=messages).messages
     assert response.text == "Paid five."
+    assert PAID == [5]
     assert [m.content for m in messages if isinstance(m, ToolMessage)] == ["100", "The user declined.", "paid 5"]
+
+
+def test_only_calls_without_a_result_are_run() -> None:
+    """Also where a model gave two calls one id; and with nothing left to run, nothing is run."""
+    asked = AssistantMessage("", (ToolCall("1", "pay", '{"amount": 1}'), ToolCall("1", "pay", '{"amount": 2}')))
+    client = ChatClient(ScriptedChatModel([]), tools=[pay])
+    messages: list[Message] = [UserMessage("Pay."), asked, ToolMessage("1", "pay", "declined")]
+    PAID.clear()
+    assert client.run_tools(messages=messages).messages == (ToolMessage("1", "pay", "paid 2"),)
+    messages.append(ToolMessage("1", "pay", "declined"))
+    assert client.run_tools(messages=messages).messages == ()
+    assert PAID == [2]
+
+
+def test_a_result_beside_a_declined_call_is_not_returned_directly() -> None:
+    report = Tool("report", "Report.", {}, lambda: "done", return_direct=True)
+    client = ChatClient(ScriptedChatModel([]), tools=[report])
+    asked = AssistantMessage("", (ToolCall("1", "report", "{}"), ToolCall("2", "report", "{}")))
+    assert client.run_tools(messages=[asked]).return_direct
+    assert not client.run_tools(messages=[asked, ToolMessage("1", "report", "declined")]).return_direct
 
 
 def test_run_tools_is_async_too() -> None:
@@ -121,6 +149,28 @@ def test_a_resolver_is_asked_only_where_that_was_asked_for(ask: Ask, advisor: ty
     messages = ask(client, "go").response.messages
     assert messages[1].content == "found"
     assert messages[2].content.startswith("There is no tool 'nowhere'")
+
+
+@pytest.mark.parametrize("advisor", [ToolCallingAdvisor, ToolSearchAdvisor])
+def test_a_gate_sees_calls_that_only_the_resolver_knows(ask: Ask, advisor: type) -> None:
+    class Gate(advisor):  # type: ignore[misc]
+        def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
+            inner = state.intercept
+
+            def intercept(call: ToolCall) -> ToolMessage | None:
+                answer = inner(call) if inner is not None else None
+                return answer or ToolMessage(call.id, call.name, f"asked for {sorted(state.resolved)}")
+
+            state.intercept = intercept
+            sent: ChatRequest = super().before_call(state, request)
+            return sent
+
+    client = ChatClient(
+        ScriptedChatModel([[("hidden", {})], "ok"]),
+        tools=[look],
+        advisors=[Gate(resolver=RESOLVER, resolve_fallback=True)],
+    )
+    assert ask(client, "go").response.messages[1].content == "asked for ['hidden']"
 
 
 def test_the_requests_own_tools_come_first_and_the_filter_holds(ask: Ask) -> None:

@@ -204,7 +204,8 @@ class ChatClient:
     def run_tools(self, prepared: _Prepared) -> ToolBatchResult:
         """Execute the tool calls that `messages` end with, for callers that drive the rounds themselves.
 
-        Limits, arguments, errors and the filter of tool search are as in the loop.
+        Calls that have a result there already, such as those a user declined, are left out. Limits, arguments, errors
+        and the filter of tool search are as in the loop.
         """
         turn, execution = self._execution(prepared)
         for _ in drive(turn):

@@ -33,7 +33,8 @@ class LoopState:
         request: the request the turn began with.
         resources: closed when the turn ends, however it ends.
         executable: what may run in this round, by the name the model sees; None: the tools that were sent.
-        intercept: answers a call before it is run, or returns None to let it run.
+        intercept: answers a call before it is run, or returns None to let it run; may block.
+        resolved: tools of this round's calls that only the resolver knows.
         round: how often the model was asked.
         usage: tokens of all rounds so far.
         produced: the messages of the turn so far, oldest first.
@@ -46,6 +47,7 @@ class LoopState:
     resources: ExitStack
     executable: Mapping[str, Tool] | None = None
     intercept: Callable[[ToolCall], ToolMessage | None] | None = None
+    resolved: Mapping[str, Tool] = field(default_factory=dict)
     round: int = 0
     usage: Usage = Usage()
     produced: list[Message] = field(default_factory=list)
@@ -217,14 +219,12 @@ class ToolCallingAdvisor:
                 if refusal and refusal.ends:
                     breach = breach or refusal.text
         tools = {tool.name: tool for tool in outgoing.tools} if state.executable is None else state.executable
-        settled = set(answers)
         if self._resolver is not None:
-            resolved = yield Perform(partial(self._resolve, self._resolver, state.request, calls))
-            settled |= {position for position, call in enumerate(calls) if call.name in resolved}
-            tools = {**resolved, **tools}
+            state.resolved = yield Perform(partial(self._resolve, self._resolver, state.request, calls))
+            tools = {**state.resolved, **tools}
         if state.intercept is not None:
-            # To find the names nearest to a wrong one takes time where there are thousands.
-            answers |= yield Perform(partial(_intercepted, state.intercept, calls, settled))
+            # It may take time: to find the names nearest to a wrong one among thousands, or to ask somebody.
+            answers |= yield Perform(partial(_intercepted, state.intercept, calls, set(answers)))
         batch: ToolBatchResult = yield RunTools(
             calls=tuple(calls),
             tools=tools,

@@ -135,7 +135,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         turn: SearchTurn = yield Perform(partial(self._open, request, state.earlier))
         state.resources.callback(turn.disclosure.close)
         state.extra[_TURN] = turn
-        state.intercept = turn.intercept
+        state.intercept = lambda call: None if call.name in state.resolved else turn.intercept(call)
         if turn.search_tool is not None and self.instructions:
             return request.replace(messages=_instructed(request.messages, self.instructions))
         return request
