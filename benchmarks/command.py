@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -20,6 +18,8 @@ from ..errors import ConfigurationError, ToolSearchError
 from ..indexes.protocols import ToolIndex
 from ..tokens import token_counter
 from .caching import CachePrices
+from .output import write_json
+from .retrieval_command import retrieval
 from .run import Suite, bundled_suites, default_indexes, make_indexes, run_suite
 from .tasks import load_tasks
 
@@ -33,6 +33,8 @@ __all__ = ["app"]
 app = typer.Typer(
     help="Measure what tool search saves.", invoke_without_command=True, context_settings={"max_content_width": 100}
 )
+
+app.command()(retrieval)
 
 _Catalog = Annotated[
     Path | None,
@@ -96,7 +98,7 @@ def savings(
         if json_file:
             from .results_json import report_json
 
-            _write(report_json(outcomes, counts.name, prices, servers), json_file)
+            write_json(report_json(outcomes, counts.name, prices, servers), json_file)
     if fail_on_loss and any(outcome["losses"] for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -151,14 +153,3 @@ def _print(console: Console, outcome: Mapping[str, Any], counter: str, prices: C
     from .report import print_suite
 
     print_suite(console, outcome, counter, asdict(prices))
-
-
-def _write(report: Mapping[str, Any], target: str) -> None:
-    text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
-    if target == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        Path(target).write_text(text, "utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"{target}: cannot be written: {error.strerror or error}") from error

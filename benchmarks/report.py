@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-__all__ = ["print_servers", "print_suite"]
+__all__ = ["make_table", "print_servers", "print_suite"]
 
 _STYLES = {"named": "in the tool's words", "paraphrase": "no word of the tool", "no_tool": "no tool fits"}
 _LISTED_LOSSES = 20
@@ -18,7 +18,7 @@ _LISTED_LOSSES = 20
 
 def print_servers(console: Console, servers: Sequence[Mapping[str, Any]]) -> None:
     """Print which servers listed how many tools."""
-    table = _table("Tools listed by running MCP servers", left=("server", "distribution"), right=("tools",))
+    table = make_table("Tools listed by running MCP servers", left=("server", "distribution"), right=("tools",))
     for server in servers:
         found = f"[red]{escape(server['error'][:60])}[/red]" if server["error"] else str(server["tools"])
         table.add_row(server["name"], f"{server['distribution']} {server['version']}", found)
@@ -49,7 +49,7 @@ def _print_tokens(console: Console, suite: Mapping[str, Any], counter: str) -> N
     if suite["tasks"] == 1:
         title = f"{_heading(suite, counter)}\nOne task, all rounds of searching included"
     columns = ("input", "output", "total", "saved", "requests", "searches", "done")
-    table = _table(title, left=("",), right=columns)
+    table = make_table(title, left=("",), right=columns)
     rows = [suite["baseline"], *suite["contenders"]]
     for row in rows:
         table.add_row(row["name"], *_tokens(row, plain=row is rows[0]))
@@ -68,7 +68,7 @@ def _print_cached(console: Console, suite: Mapping[str, Any], prices: Mapping[st
         f"{prices['write']:g}, output {prices['output']:g})"
     )
     columns = ("cold cache", "saved", "warm cache", "saved", "tasks dearer when warm")
-    table = _table(title, left=("",), right=columns)
+    table = make_table(title, left=("",), right=columns)
     for row in [suite["baseline"], *suite["contenders"]]:
         plain = row is suite["baseline"]
         table.add_row(
@@ -88,7 +88,7 @@ def _print_losses(console: Console, suite: Mapping[str, Any]) -> None:
         console.print("No task failed, or cost more tokens, with search.\n")
         return
     left, right = ("index", "task", "why"), ("tokens", "with all tools")
-    table = _table("Tasks lost by searching", left=left, right=right)
+    table = make_table("Tasks lost by searching", left=left, right=right)
     for loss in losses[:_LISTED_LOSSES]:
         why = "tool not found" if loss["reason"] == "failed" else "more tokens"
         figures = (f"{loss['tokens']:,}", f"{loss['tokens_all_tools']:,}")
@@ -115,7 +115,7 @@ def _heading(suite: Mapping[str, Any], counter: str) -> str:
     return f"[bold]{escape(suite['name'])}[/bold]: {suite['tools']} tools, {definitions}"
 
 
-def _table(title: str, *, left: Sequence[str], right: Sequence[str]) -> Table:
+def make_table(title: str, *, left: Sequence[str], right: Sequence[str]) -> Table:
     table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
     sides: tuple[tuple[Sequence[str], Literal["left", "right"]], ...] = ((left, "left"), (right, "right"))
     for headings, side in sides:

@@ -1,0 +1,111 @@
+"""The outcome of a retrieval run: tables in a terminal, plots, and a page of HTML that holds both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from .html_page import html_page, html_table
+from .report import make_table
+from .retrieval import Measured
+from .svg import Bar, Panel, figure, plain
+
+__all__ = ["print_failures", "print_set", "retrieval_figure", "retrieval_html", "table_rows"]
+
+QUALITY = (("recall_1", "recall@1"), ("recall_5", "recall@5"), ("ndcg_5", "nDCG@5"), ("hit_1", "hit@1"), ("mrr", "MRR"))
+SPEED = (("p50_ms", "p50 ms"), ("p99_ms", "p99 ms"), ("build_ms", "build ms"), ("memory_mb", "MB"))
+HEADINGS = tuple(heading for _, heading in QUALITY + SPEED)
+
+
+def table_rows(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Return the rows of a table: the name, the qualities in percent, then the figures of speed and size."""
+    return [
+        (row["name"], *(f"{row[key] * 100:.1f}" for key, _ in QUALITY), *(_figure(row.get(key)) for key, _ in SPEED))
+        for row in rows
+    ]
+
+
+def print_set(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print one set's table, or that of the averages; another library's rows are dim."""
+    table = make_table(title, left=("",), right=HEADINGS)
+    for cells, row in zip(table_rows(rows), rows, strict=True):
+        table.add_row(*map(escape, cells), style="dim" if row["peer"] else None)
+    console.print(table)
+
+
+def print_failures(console: Console, measured: Measured, count: int) -> None:
+    """Print the first queries that found none of their tools."""
+    shown = measured.failures[:count]
+    console.print(f"[bold]{escape(measured.rival)}[/bold]: {len(measured.failures)} queries found none of their tools")
+    for failure in shown:
+        console.print(f"  {failure.query.text[:200]!r}", markup=False)
+        console.print(f"    wanted {', '.join(failure.query.relevant)}", markup=False, style="dim")
+        console.print(f"    found  {', '.join(failure.found) or 'nothing'}", markup=False, style="dim")
+
+
+def retrieval_figure(report: Mapping[str, Any]) -> str:
+    """The averages over the sets as an SVG document."""
+    rows = report["mean"]
+    panels = [_quality_panel(heading, key, rows) for key, heading in QUALITY if key in ("recall_5", "ndcg_5", "hit_1")]
+    panels.append(_speed_panel("one search, p50, ms of CPU (log)", "p50_ms", rows))
+    panels.append(_speed_panel("building the index, ms of CPU (log)", "build_ms", rows))
+    panels.append(_speed_panel("memory held by the index, MB (log)", "memory_mb", rows))
+    return figure(_title(report), panels)
+
+
+def retrieval_html(report: Mapping[str, Any]) -> str:
+    """The whole report as one file that needs no other."""
+    tables = []
+    for title, rows in sections(report):
+        tables.append(f"<h2>{plain(title)}</h2>{html_table(('', *HEADINGS), table_rows(rows))}")
+    skipped = "".join(f"<li>{plain(name)}: {plain(reason)}</li>" for name, reason in report["skipped"].items())
+    left_out = f"<h2>Left out</h2><ul>{skipped}</ul>" if skipped else ""
+    return html_page(
+        _title(report), f"<p>{plain(MEANING)}</p>{retrieval_figure(report)}{''.join(tables)}{left_out}", report
+    )
+
+
+MEANING = (
+    "Qualities in percent: averages over the queries of a set, then over sets. Times are CPU time of one process, one "
+    "query at a time, ten results asked for, and include the embedding of the query. MB is what a fresh process holds "
+    "more once the catalogue is indexed."
+)
+
+
+def sections(report: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """Return a title and the rows for the averages, if there are several sets, and for each set."""
+    each = [(set_title(one), one["indexes"]) for one in report["sets"]]
+    return [(f"Average of {len(each)} sets", report["mean"]), *each] if len(each) > 1 else each
+
+
+def set_title(one: Mapping[str, Any]) -> str:
+    """Say how large a set is."""
+    return f"{one['name']}: {one['tools']:,} tools, {one['queries']:,} queries"
+
+
+def _title(report: Mapping[str, Any]) -> str:
+    sets = report["sets"]
+    return f"Finding tools: {set_title(sets[0])}" if len(sets) == 1 else f"Finding tools: average of {len(sets)} sets"
+
+
+def _quality_panel(heading: str, key: str, rows: Sequence[Mapping[str, Any]]) -> Panel:
+    bars = [Bar(row["name"], row[key], f"{row[key] * 100:.1f} %", _kind(row)) for row in rows]
+    return Panel(heading, bars, most=1.0)
+
+
+def _speed_panel(title: str, key: str, rows: Sequence[Mapping[str, Any]]) -> Panel:
+    return Panel(title, [Bar(row["name"], row.get(key), _figure(row.get(key)), _kind(row)) for row in rows], log=True)
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    return "peer" if row["peer"] else "own"
+
+
+def _figure(value: float | None) -> str:
+    """Three significant digits."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -1,0 +1,154 @@
+"""Bar charts as SVG, with nothing but text: for reports that open anywhere and need no plotting library."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from ..errors import ConfigurationError, MissingExtraError
+
+__all__ = ["Bar", "Panel", "figure", "plain", "write_image"]
+
+_WIDTH, _LABEL, _VALUE, _GAP = 460, 120, 70, 24
+_ROW, _HEAD, _FOOT = 22, 40, 14
+_COLOURS = {"own": "#2563a8", "peer": "#9aa3ad", "base": "#d18b2c", "bad": "#b3403a"}
+_INK, _PAPER, _LINE = "#1f2328", "#ffffff", "#d8dde3"
+_DECADES_SHOWN = 2.5
+# XML 1.0 cannot hold these, however they are written.
+_UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar.
+
+    Args:
+        label: what it stands for, at its left.
+        value: its length; None draws none.
+        text: the value as it is to be read, at its right.
+        kind: ``own``, ``peer``, ``base`` or ``bad``; gives the colour.
+    """
+
+    label: str
+    value: float | None
+    text: str
+    kind: str = "own"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Bars under one heading.
+
+    Args:
+        title: the heading.
+        bars: from the top down.
+        log: the length goes by the logarithm: for values that differ by factors of ten. Zero and below have no length.
+        most: the value of the full length; by default that of the longest bar.
+    """
+
+    title: str
+    bars: Sequence[Bar]
+    log: bool = False
+    most: float | None = None
+
+    @property
+    def height(self) -> int:
+        """Its height in pixels."""
+        return _HEAD + _ROW * len(self.bars) + _FOOT
+
+
+def figure(title: str, panels: Sequence[Panel], *, columns: int = 2) -> str:
+    """Return an SVG document with the panels side by side, `columns` in a row.
+
+    Example:
+        >>> svg = figure("Tokens", [Panel("a task", [Bar("all tools", 900, "900", "base"), Bar("bm25", 90, "90")])])
+        >>> svg.startswith("<svg "), svg.count("<rect ")
+        (True, 3)
+    """
+    columns = max(1, min(columns, len(panels)))
+    rows = [panels[at : at + columns] for at in range(0, len(panels), columns)]
+    parts: list[str] = []
+    top = 44
+    for row in rows:
+        for column, panel in enumerate(row):
+            parts.append(f'<g transform="translate({16 + column * (_WIDTH + _GAP)} {top})">{_drawn(panel)}</g>')
+        top += max(panel.height for panel in row)
+    width, height = 16 + columns * (_WIDTH + _GAP), top + 8
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="12" fill="{_INK}">'
+        f"<title>{plain(title)}</title>"
+        f'<rect width="{width}" height="{height}" fill="{_PAPER}"/>'
+        f'<text x="16" y="28" font-size="17" font-weight="bold">{plain(title)}</text>'
+        f"{''.join(parts)}</svg>\n"
+    )
+
+
+def plain(text: object) -> str:
+    """Return `text` as it may stand in SVG and HTML, in attributes too; what XML cannot hold becomes U+FFFD."""
+    return escape(_UNWRITABLE.sub("\ufffd", str(text)), quote=True)
+
+
+def write_image(svg: str, path: Path) -> None:
+    """Write a figure as .svg, or as .png with resvg-py.
+
+    Raises:
+        ConfigurationError: the name ends otherwise, or the file cannot be written.
+        MissingExtraError: a .png is asked for and resvg-py is not installed.
+    """
+    kind = path.suffix.lower()
+    if kind == ".svg":
+        content = svg.encode()
+    elif kind == ".png":
+        content = _rastered(svg)
+    else:
+        raise ConfigurationError(f"{path}: a plot is written as .svg, .png or .html")
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _rastered(svg: str) -> bytes:
+    try:
+        import resvg_py
+    except ImportError as error:
+        raise MissingExtraError("plot", "Writing a plot as .png (.svg and .html need nothing)") from error
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=2))
+
+
+def _drawn(panel: Panel) -> str:
+    parts = [f'<text y="22" font-weight="bold">{plain(panel.title)}</text>']
+    room = _WIDTH - _LABEL - _VALUE
+    parts.append(f'<line x1="{_LABEL}" y1="{_HEAD - 8}" x2="{_LABEL}" y2="{panel.height - _FOOT}" stroke="{_LINE}"/>')
+    for number, bar in enumerate(panel.bars):
+        y = _HEAD + number * _ROW
+        length = round(room * _share(bar.value, panel), 1)
+        colour = _COLOURS.get(bar.kind, _COLOURS["own"])
+        parts.append(
+            f'<text x="{_LABEL - 8}" y="{y + 7}" text-anchor="end">{plain(_cut(bar.label))}</text>'
+            f'<rect x="{_LABEL}" y="{y - 5}" width="{length}" height="15" rx="2" fill="{colour}"/>'
+            f'<text x="{_LABEL + length + 6}" y="{y + 7}">{plain(bar.text)}</text>'
+        )
+    return "".join(parts)
+
+
+def _share(value: float | None, panel: Panel) -> float:
+    """The part of the full length, 0 to 1."""
+    known = [bar.value for bar in panel.bars if bar.value is not None and math.isfinite(bar.value) and bar.value > 0]
+    most = panel.most or max(known, default=0.0)
+    if value is None or not math.isfinite(value) or value <= 0 or most <= 0:
+        return 0.0
+    if not panel.log:
+        return min(1.0, value / most)
+    least = min(known, default=most)
+    decades = max(_DECADES_SHOWN, math.log10(most / least) * 1.15)
+    return min(1.0, max(0.0, 1 + math.log10(value / most) / decades))
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= 18 else f"{label[:17]}…"

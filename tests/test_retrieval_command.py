@@ -1,0 +1,208 @@
+"""`toolsearch bench retrieval` on a tiny set: tables, JSON, plots, and one line when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from toolsearch.benchmarks.labelled import load_labelled_set
+from toolsearch.benchmarks.peers import PEERS, Peer, installed_peers
+from toolsearch.cli import app
+from toolsearch.errors import ConfigurationError
+
+QUICK = ("--no-peers", "--no-memory", "--index", "bm25", "--index", "regex")
+TOOLS = [
+    {"name": "get_weather", "description": "Weather of a city.", "inputSchema": {"type": "object"}},
+    {"name": "send_mail", "description": "Send a message <to> somebody & all.", "input_schema": {"type": "object"}},
+    {"type": "function", "function": {"name": "read_file", "description": "Read a file.", "parameters": {}}},
+]
+QUERIES = [
+    {"query": "weather of a city", "relevant": ["get_weather"]},
+    {"query": "read a file", "relevant": ["read_file", "send_mail"], "any": True},
+    {"query": "zzyzx", "relevant": ["send_mail"], "lang": "xx"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "tiny <set>"
+    folder.mkdir()
+    (folder / "catalog.jsonl").write_text("\n".join(map(json.dumps, TOOLS)), "utf-8")
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, QUERIES)) + "\n\n", "utf-8")
+    return folder
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["bench", "retrieval", *map(str, arguments)])
+
+
+def report_of(*arguments: str | Path) -> Any:
+    result = run(*arguments, "--json", "-")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def assert_refused(result: Result, *expected: str) -> None:
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    for text in expected:
+        assert text in result.stderr
+
+
+def test_a_folder_gives_quality_and_speed_of_each_index(folder: Path) -> None:
+    report = report_of(folder, *QUICK)
+    (one,) = report["sets"]
+    assert (one["name"], one["tools"], one["queries"]) == ("tiny <set>", 3, 3)
+    bm25, regex = one["indexes"]
+    assert (bm25["name"], regex["name"]) == ("bm25", "regex")
+    assert bm25["recall_1"] == bm25["mrr"] == pytest.approx(2 / 3, abs=1e-5)
+    assert bm25["empty"] == 1
+    assert 0 < bm25["p50_ms"] <= bm25["p99_ms"]
+    assert bm25["build_ms"] > 0
+    assert bm25["memory_mb"] is None
+    assert report["machine"]["python"]
+
+
+def test_the_table_has_all_figures_under_their_names(folder: Path) -> None:
+    result = run(folder, *QUICK)
+    assert result.exit_code == 0
+    words = result.stdout.split()
+    for heading in (
+        "recall@1",
+        "recall@5",
+        "nDCG@5",
+        "hit@1",
+        "MRR",
+        "p50",
+        "p99",
+        "build",
+        "MB",
+        "bm25",
+        "regex",
+        "66.7",
+    ):
+        assert heading in words
+    assert "3 tools, 3 queries" in result.stdout
+
+
+def test_several_sets_are_averaged_alike(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "catalog.json").write_text(json.dumps({"tools": TOOLS[:1]}))
+    (other / "queries.jsonl").write_text('{"query": "weather", "relevant": ["get_weather"]}')
+    report = report_of(folder, other, *QUICK)
+    assert report["mean"][0]["recall_5"] == pytest.approx((2 / 3 + 1) / 2, abs=1e-4)
+    assert "Average of 2 sets" in run(folder, other, *QUICK).stdout
+
+
+def test_a_catalogue_and_queries_of_ones_own(folder: Path, tmp_path: Path) -> None:
+    catalog = tmp_path / "mine.json"
+    catalog.write_text(json.dumps([{"server": "web", "tools": TOOLS}]))
+    report = report_of("--catalog", catalog, "--queries", folder / "queries.jsonl", *QUICK)
+    assert report["sets"][0]["tools"] == 3
+
+
+def test_memory_is_measured_in_a_process_of_its_own(folder: Path) -> None:
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the resident set is read from /proc")
+    report = report_of(folder, "--no-peers", "--index", "regex")
+    assert 0 <= report["sets"][0]["indexes"][0]["memory_mb"] < 100
+
+
+def test_a_limit_takes_the_same_queries_whatever_their_order(folder: Path) -> None:
+    whole = load_labelled_set(folder)
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, reversed(QUERIES))), "utf-8")
+    again = load_labelled_set(folder)
+    assert whole.sample(2).queries == again.sample(2).queries
+    assert whole.queries != again.queries
+    assert len(whole.sample(2).queries) == 2
+    assert whole.sample(9) is whole
+    assert report_of(folder, "--limit", "1", *QUICK)["sets"][0]["queries"] == 1
+
+
+def test_plots_as_svg_and_as_a_page(folder: Path, tmp_path: Path) -> None:
+    svg, page = tmp_path / "plot.svg", tmp_path / "plot.html"
+    assert run(folder, *QUICK, "--plot", svg).exit_code == 0
+    texts = {element.text for element in ET.parse(svg).iter()}
+    assert {"bm25", "regex", "66.7 %", "recall@5"} <= texts
+    assert run(folder, *QUICK, "--plot", page).exit_code == 0
+    text = page.read_text("utf-8")
+    assert "tiny &lt;set&gt;" in text
+    assert "<set>" not in text
+    assert text.count("<svg ") == 1
+    assert "src=" not in text
+    assert "<script" not in text
+
+
+def test_failed_queries_can_be_listed(folder: Path) -> None:
+    result = run(folder, *QUICK, "--failures", "5")
+    assert "bm25: 1 queries found none of their tools" in result.stdout
+    assert "'zzyzx'" in result.stdout
+    assert "wanted send_mail" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "a query is an object"),
+        ('{"query": " ", "relevant": ["read_file"]}', '"query"'),
+        ('{"query": "x"}', '"relevant"'),
+        ('{"query": "x", "relevant": []}', '"relevant"'),
+        ('{"query": "x", "relevant": "read_file"}', '"relevant"'),
+        ('{"query": "x", "relevant": [1]}', '"relevant"'),
+        ('{"query": "x", "relevant": ["read_file"], "any": 1}', '"any"'),
+        ('{"query": "x", "relevant": ["nothing"]}', "no tool 'nothing'"),
+    ],
+)
+def test_a_bad_query_is_one_line_with_its_place(folder: Path, line: str, complaint: str) -> None:
+    (folder / "queries.jsonl").write_text(f"{json.dumps(QUERIES[0])}\n{line}\n")
+    assert_refused(run(folder, *QUICK), "queries.jsonl:2:", complaint)
+
+
+def test_missing_files_and_flags_are_one_line(folder: Path, tmp_path: Path) -> None:
+    assert_refused(run(*QUICK), "--catalog and --queries")
+    assert_refused(run("--catalog", folder / "catalog.jsonl", *QUICK), "go together")
+    assert_refused(run(tmp_path / "nowhere", *QUICK), "is not a folder")
+    (folder / "queries.jsonl").write_text("\n")
+    assert_refused(run(folder, *QUICK), "holds no queries")
+    (folder / "queries.jsonl").unlink()
+    assert_refused(run(folder, *QUICK), "queries.jsonl: cannot be read")
+    (folder / "catalog.jsonl").write_text("nonsense")
+    assert_refused(run(folder, *QUICK), "catalog.jsonl:1:")
+
+
+def test_unknown_names_and_endings_are_one_line(folder: Path, tmp_path: Path) -> None:
+    assert_refused(run(folder, "--index", "magic"), "'magic'")
+    assert_refused(run(folder, "--index", "bm25", "--peer", "magic"), "no peer 'magic'", "ratel")
+    assert_refused(run(folder, *QUICK, "--plot", tmp_path / "x.gif"), ".svg, .png or .html")
+    result = run(folder, *QUICK, "--json", tmp_path / "none" / "x.json")
+    assert result.exit_code == 2
+    assert "cannot be written" in result.stderr
+
+
+def test_peers_that_are_not_installed_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = Peer("absent", "no-such-distribution-anywhere", PEERS["ratel"].prepare)
+    broken = Peer("broken", "pytest", PEERS["ratel"].prepare)
+    monkeypatch.setattr("toolsearch.benchmarks.peers.PEERS", {"absent": absent, "broken": broken})
+    monkeypatch.setitem(__import__("sys").modules, "ratel_ai", None)
+    usable, skipped = installed_peers()
+    assert usable == []
+    assert "pip install no-such-distribution-anywhere" in skipped["absent"]
+    assert "installed, but failed" in skipped["broken"]
+    with pytest.raises(ConfigurationError, match="magic"):
+        installed_peers(["magic"])
+
+
+def test_every_installed_peer_finds_the_tool_that_is_named(folder: Path) -> None:
+    usable, skipped = installed_peers()
+    assert {peer.name for peer in usable} | skipped.keys() == PEERS.keys()
+    tools = load_labelled_set(folder).tools
+    for peer in usable:
+        assert peer.prepare(tools)()("weather", 2)[0] == "get_weather"

@@ -1,0 +1,87 @@
+"""The figures of the retrieval benchmark, against values worked out by hand."""
+
+from __future__ import annotations
+
+from math import log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch.benchmarks.metrics import Quality, average, judge, percentile
+
+
+def test_everything_found_in_the_best_order_is_perfect() -> None:
+    found = judge(["a", "b", "x"], ["b", "a"])
+    assert (found.recall_5, found.recall_10, found.hit_1, found.hit_5, found.full_5, found.mrr) == (1, 1, 1, 1, 1, 1)
+    assert found.ndcg_5 == pytest.approx(1)
+    assert found.recall_1 == 0.5, "two tools cannot both be first"
+
+
+def test_two_of_three_tools_at_the_second_and_the_fifth_place() -> None:
+    found = judge(["x", "a", "y", "z", "b", "c"], ["a", "b", "c"])
+    assert found.recall_1 == 0
+    assert found.recall_5 == pytest.approx(2 / 3)
+    assert found.recall_10 == 1
+    assert (found.hit_1, found.hit_5, found.full_5) == (0, 1, 0)
+    assert found.mrr == 0.5
+    gain = 1 / log2(3) + 1 / log2(6)
+    best = 1 + 1 / log2(3) + 1 / log2(4)
+    assert found.ndcg_5 == pytest.approx(gain / best)
+
+
+def test_of_alternatives_one_is_enough_and_a_second_gains_nothing() -> None:
+    found = judge(["x", "a", "b"], ["a", "b", "c"], alternatives=True)
+    assert (found.recall_1, found.recall_5, found.full_5, found.mrr) == (0, 1, 1, 0.5)
+    assert found.ndcg_5 == pytest.approx(1 / log2(3))
+    assert judge(["a", "b"], ["a", "b"], alternatives=True).recall_1 == 1
+
+
+def test_alternatives_of_which_none_is_found_are_zero() -> None:
+    assert judge(["x", "y"], ["a", "b"], alternatives=True) == judge([], ["a"])
+
+
+def test_nothing_found_is_zero_everywhere() -> None:
+    assert judge([], ["a"]) == Quality(recall_1=0, recall_5=0, recall_10=0, hit_1=0, hit_5=0, full_5=0, ndcg_5=0, mrr=0)
+
+
+def test_what_stands_after_the_tenth_place_is_not_found() -> None:
+    found = judge([*"bcdefghijk", "a"], ["a"])
+    assert (found.mrr, found.recall_10) == (0, 0)
+    assert judge([*"bcdefghij", "a"], ["a"]).mrr == pytest.approx(1 / 10)
+
+
+def test_a_name_found_twice_counts_where_it_stands_first() -> None:
+    assert judge(["x", "x", "a", "a"], ["a"]).mrr == 0.5
+    assert judge(["a", "a"], ["a", "b"]).recall_5 == 0.5
+
+
+def test_six_wanted_tools_can_be_found_perfectly_but_not_all_of_them() -> None:
+    found = judge([*"abcde"], [*"abcdef"])
+    assert found.ndcg_5 == pytest.approx(1)
+    assert found.recall_5 == pytest.approx(5 / 6)
+    assert found.full_5 == 0
+
+
+def test_averages_weigh_every_query_alike() -> None:
+    mean = average([judge(["a"], ["a"]), judge(["x"], ["a"]), judge(["x", "a"], ["a"])])
+    assert mean.hit_1 == pytest.approx(1 / 3)
+    assert mean.mrr == pytest.approx((1 + 0 + 0.5) / 3)
+
+
+@pytest.mark.parametrize(("percent", "expected"), [(50, 5), (99, 10), (100, 10), (10, 1), (0, 1)])
+def test_percentiles_are_values_that_were_measured(percent: float, expected: int) -> None:
+    assert percentile([10, 9, 8, 7, 6, 5, 4, 3, 2, 1], percent) == expected
+
+
+names = st.lists(st.sampled_from("abcdefghijklmno"), max_size=15)
+
+
+@given(found=names, relevant=st.sets(st.sampled_from("abcdefghijklmno"), min_size=1, max_size=6), any_=st.booleans())
+def test_every_figure_is_a_share_and_more_places_find_no_less(found: list[str], relevant: set[str], any_: bool) -> None:
+    quality = judge(found, relevant, alternatives=any_)
+    assert 0 <= quality.recall_1 <= quality.recall_5 <= quality.recall_10 <= 1
+    assert 0 <= quality.ndcg_5 <= 1 + 1e-12
+    assert quality.hit_1 <= quality.hit_5
+    assert quality.full_5 == (quality.recall_5 == 1)
+    assert quality.hit_1 <= quality.mrr <= 1
