@@ -10,9 +10,11 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +28,12 @@ from hypothesis import strategies as st
 
 from toolsearch import ChatClient
 from toolsearch.errors import ConfigurationError, DuplicateToolError, MissingExtraError
-from toolsearch.mcp import HttpServer, McpServerError, McpToolError, McpTools, StdioServer
+from toolsearch.mcp import HttpServer, McpServerError, McpToolError, McpTools, Reconnect, StdioServer
 from toolsearch.mcp import tools as mcp_tools_module
 from toolsearch.mcp.names import public_names
 from toolsearch.mcp.results import convert_result
 from toolsearch.messages import Media, ToolMessage
-from toolsearch.testing import ScriptedChatModel
+from toolsearch.testing import FakeClock, ScriptedChatModel
 from toolsearch.tool import Tool, ToolContext
 
 SCRIPTS = Path(__file__).parent / "mcp_servers"
@@ -49,6 +51,14 @@ def plain(name: str, *tools: str, **options: Any) -> StdioServer:
 
 def by_name(mcp: McpTools) -> dict[str, Tool]:
     return {tool.name: tool for tool in mcp.tools()}
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Look again until it holds; in between, other threads get a chance."""
+    deadline, pause = time.monotonic() + 20, threading.Event()
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to hold"
+        pause.wait(0.01)
 
 
 class Fifo:
@@ -93,7 +103,8 @@ def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     for thread in set(threading.enumerate()) - threads:
         if thread.name.startswith("asyncio-waitpid"):  # ends when its process is reaped
             thread.join(20)
-    assert {thread.name for thread in set(threading.enumerate()) - threads} == set()
+    left = {thread.name for thread in set(threading.enumerate()) - threads}
+    assert {name for name in left if not name.startswith("Trio thread")} == set()  # trio keeps a few for later
     if Path("/proc/self/task").exists():
         assert children() - processes == set()
 
@@ -395,7 +406,8 @@ def test_model_uses_tools_in_every_driver(kit: McpTools, ask: Any) -> None:
 def test_model_is_told_that_a_server_is_gone_and_the_turn_goes_on() -> None:
     calls = [[("a_get", {}), ("a_crash", {})], [("a_get", {}), ("b_get", {})], "Sorry."]
     model = ScriptedChatModel(calls)
-    with McpTools(plain("a", "get", "crash"), plain("b", "get"), prefix="always") as mcp:
+    servers = plain("a", "get", "crash"), plain("b", "get")
+    with McpTools(*servers, prefix="always", reconnect=None) as mcp:
         assert ChatClient(model, tools=[mcp]).call("Go on.").text == "Sorry."
     get, crash, get_again, other = (m for m in model.requests[2].messages if isinstance(m, ToolMessage))
     assert (get.content, get.is_error) == ("a.get {}", False)
@@ -433,7 +445,7 @@ def test_protocol_error_is_told_with_its_message() -> None:
 
 
 def test_crash_in_a_call_is_told_and_takes_only_its_own_tools_along() -> None:
-    with McpTools(plain("a", "crash", "get"), plain("b", "other")) as mcp:
+    with McpTools(plain("a", "crash", "get"), plain("b", "other"), reconnect=None) as mcp:
         tools = by_name(mcp)
         with pytest.raises(McpToolError, match=r"server 'a' stopped while it ran 'crash'.*a: about to crash"):
             tools["crash"].call()
@@ -451,13 +463,123 @@ def test_crash_in_a_call_is_told_and_takes_only_its_own_tools_along() -> None:
 
 
 def test_killed_server_is_told_of() -> None:
-    with McpTools(plain("a", "pid", "get")) as mcp:
+    with McpTools(plain("a", "pid", "get"), reconnect=None) as mcp:
         tools = by_name(mcp)
         os.kill(int(str(tools["pid"].call())), signal.SIGKILL)
         with pytest.raises(McpToolError, match=r"server 'a' (stopped|is not running)"):
             tools["get"].call()
         with pytest.raises(McpToolError, match="server 'a' is not running"):
             asyncio.run(tools["get"].acall())
+
+
+def test_server_that_stopped_is_started_again_by_the_next_call() -> None:
+    with McpTools(plain("a", "crash", "get", "pid"), plain("b", "get")) as mcp:
+        tools = by_name(mcp)
+        with pytest.raises(McpToolError, match="the next call of one of its tools starts it again"):
+            tools["crash"].call()
+        assert tools["a_get"].call() == "a.get {}"
+        os.kill(int(str(tools["pid"].call())), signal.SIGKILL)
+        eventually(lambda: mcp.servers[0].state == "stopped")
+        assert asyncio.run(tools["a_get"].acall()) == "a.get {}"
+        assert list(by_name(mcp)) == list(tools)
+        assert mcp.servers[0].error is None
+
+
+def test_server_that_keeps_stopping_is_started_again_after_longer_and_longer_waits() -> None:
+    clock = FakeClock()
+    with McpTools(plain("a", "crash", "get"), reconnect=Reconnect(first=10, longest=15), clock=clock) as mcp:
+        tools = by_name(mcp)
+
+        def crash() -> str:
+            with pytest.raises(McpToolError) as caught:
+                tools["crash"].call()
+            return str(caught.value).rpartition("; ")[2]
+
+        assert crash() == "the next call of one of its tools starts it again"
+        for wait in (10, 15, 15):
+            assert crash() == f"it can be started again in {wait}.0 s"
+            with pytest.raises(McpToolError, match=rf"server 'a' is not running: .* started again in {wait}\.0 s"):
+                tools["get"].call()
+            assert mcp.tools() == tuple(tools.values())
+            clock.advance(wait)
+        assert tools["get"].call() == "a.get {}"
+        assert crash() == "the next call of one of its tools starts it again"
+
+
+def test_server_that_could_not_start_is_tried_again_beside_later_turns(tmp_path: Path) -> None:
+    late, clock = tmp_path / "late.py", FakeClock()
+    servers = StdioServer("late", sys.executable, [str(late), "late", "new"]), plain("a", "get")
+    with McpTools(*servers, on_error="skip", clock=clock) as mcp:
+        assert [tool.name for tool in mcp.tools()] == ["get"]
+        late.write_text((SCRIPTS / "plain.py").read_text())
+        assert [tool.name for tool in mcp.tools()] == ["get"]
+        clock.advance(1)
+        eventually(lambda: [tool.name for tool in mcp.tools()] == ["new", "get"])
+        assert by_name(mcp)["new"].call() == "late.new {}"
+
+
+def test_calls_that_wait_for_a_restart_share_it() -> None:
+    with McpTools(plain("a", "crash", "pid")) as mcp:
+        tools = by_name(mcp)
+        with pytest.raises(McpToolError):
+            tools["crash"].call()
+        with ThreadPoolExecutor(4) as pool:
+            assert len(set(pool.map(lambda _: tools["pid"].call(), range(4)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "started", "wait"),
+    [(1, True, 0), (1, False, 1), (2, True, 1), (2, False, 1), (4, True, 4), (9999, True, 60)],
+)
+def test_waits_grow_and_are_bounded(ends: int, started: bool, wait: float) -> None:
+    assert Reconnect().wait(ends, started=started) == wait
+
+
+def test_timed_out_call_is_cancelled_in_the_server_and_others_go_on(fifo: Fifo) -> None:
+    with McpTools(script("kit5", "kit.py", timeout=0.5), plain("b", "get")) as mcp:
+        tools = by_name(mcp)
+        with pytest.raises(McpToolError, match=r"did not answer within 0\.5 s; it was told to stop"):
+            tools["wait"].call({"fifo": fifo.name})
+        assert [fifo.line(), fifo.line()] == ["started", "cancelled"]
+        assert tools["echo"].call({"text": "still there"}) == "still there"
+        assert tools["get"].call() == "b.get {}"
+
+
+# ---------------------------------------------------------------------- progress and changes
+
+caller: ContextVar[str] = ContextVar("caller")
+
+
+def test_progress_reaches_the_hook_in_the_context_of_the_call(ask: Any) -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    def hook(*progress: Any) -> None:
+        seen.append((caller.get(), *progress))
+        raise RuntimeError("is logged and does no harm")
+
+    model = ScriptedChatModel([[("slow_count", {"steps": 2})], [("count", {"steps": 1})], "Done."])
+    with McpTools(script("served", "served.py"), on_progress=hook) as mcp:
+        token = caller.set("me")
+        assert ask(ChatClient(model, tools=[mcp]), "Count.").response.text == "Done."
+        caller.reset(token)
+    assert seen == [
+        ("me", "served", "slow_count", 1, 2, "step 1"),
+        ("me", "served", "slow_count", 2, 2, "step 2"),
+        ("me", "served", "count", 1, 1, None),
+    ]
+
+
+def test_progress_is_asked_for_only_if_somebody_listens(kit: McpTools) -> None:
+    assert "progress" not in by_name(kit)["meta"].call()
+    with McpTools(script("kit6", "kit.py"), on_progress=lambda *_: None) as mcp:
+        assert "progress" in by_name(mcp)["meta"].call()
+
+
+def test_application_is_told_of_changes() -> None:
+    changed = threading.Event()
+    with McpTools(script("changing", "changing.py"), on_tools_changed=lambda name: changed.set()) as mcp:
+        mcp.tools()[0].call()
+        assert changed.wait(20)
 
 
 def test_failure_to_start_is_raised_with_stderr_and_closes_the_others() -> None:

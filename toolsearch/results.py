@@ -14,7 +14,7 @@ from .messages import Media
 if TYPE_CHECKING:
     from .tool import Tool
 
-__all__ = ["convert_result"]
+__all__ = ["convert_result", "in_place_of"]
 
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -68,7 +68,7 @@ def _parts(value: Any) -> tuple[str, tuple[Media, ...]]:
         return str(value), ()
     medium = _as_media(value)
     if medium is not None:
-        return _in_place_of(medium), (medium,)
+        return in_place_of(medium), (medium,)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode(), ()  # _as_media took what is not text
     if isinstance(value, (list, tuple)) and any(map(_is_media, value)):
@@ -121,7 +121,8 @@ def _as_png(image: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _in_place_of(medium: Media) -> str:
+def in_place_of(medium: Media) -> str:
+    """The line of text that stands where a medium was."""
     return f"[{medium.mime_type}, {medium.url or f'{len(medium.data):,} bytes'}]"
 
 

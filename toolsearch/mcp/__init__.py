@@ -1,4 +1,4 @@
-"""MCP servers as a source of tools; needs the extra ``mcp``.
+"""MCP, both ways: servers as a source of tools, and tools served; needs the extra ``mcp``.
 
 ::
 
@@ -6,6 +6,8 @@
 
     with McpTools(StdioServer("time", "uvx", ["mcp-server-time"])) as mcp:
         client = ChatClient(model, tools=[mcp])
+
+    serve_mcp([my_function, my_object, mcp])
 """
 
 from __future__ import annotations
@@ -14,18 +16,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import McpServerError, McpToolError
+    from .progress import report_progress
+    from .reconnect import Reconnect
+    from .serve import McpServer, serve_mcp
     from .servers import HttpServer, ServerStatus, StdioServer
     from .tools import McpTools
 
-__all__ = ["HttpServer", "McpServerError", "McpToolError", "McpTools", "ServerStatus", "StdioServer"]
+__all__ = [
+    "HttpServer",
+    "McpServer",
+    "McpServerError",
+    "McpToolError",
+    "McpTools",
+    "Reconnect",
+    "ServerStatus",
+    "StdioServer",
+    "report_progress",
+    "serve_mcp",
+]
 
 _HOMES = {
     "HttpServer": "servers",
+    "McpServer": "serve",
     "McpServerError": "errors",
     "McpToolError": "errors",
     "McpTools": "tools",
+    "Reconnect": "reconnect",
     "ServerStatus": "servers",
     "StdioServer": "servers",
+    "report_progress": "progress",
+    "serve_mcp": "serve",
 }
 
 

@@ -9,11 +9,13 @@ import logging
 import math
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from .errors import McpToolError
 from .loop import LoopThread, hold, release
+from .reconnect import Attempts
 from .servers import Server, StdioServer
 from .stderr_tail import StderrTail
 
@@ -21,10 +23,14 @@ if TYPE_CHECKING:
     import anyio
     from anyio.abc import TaskGroup
     from mcp import Client
+    from mcp.shared.dispatcher import ProgressFnT
     from mcp_types import CallToolResult, Implementation, ServerNotification
     from mcp_types import Tool as McpTool
 
-__all__ = ["Connection"]
+__all__ = ["Connection", "ProgressHook", "SessionLostError"]
+
+ProgressHook: TypeAlias = Callable[[str, str, float, float | None, str | None], object]
+"""Called with the server's name, its name of the tool, the progress, and the total and a message if there are any."""
 
 _logger = logging.getLogger(__name__)
 
@@ -37,23 +43,38 @@ _REASON_PATIENCE = 1.0
 _CLOSED = "it was closed by the application"
 
 
+class SessionLostError(McpToolError):
+    """The server refused a request because it has forgotten the session: it was restarted, or the session expired."""
+
+
 class Connection:
     """A server's session and what is known of it.
 
-    Everything but `running`, `refuse`, `abandon` and the plain attributes is used on the background loop. The session
-    lives in one task (`_serve`) from opening to closing, because the SDK's cancel scopes belong to the task that
-    entered them; requests come from any task of the loop.
+    Everything but `running`, `may_start`, `refuse`, `abandon` and the plain attributes is used on the background loop.
+    The session lives in one task (`_serve`) from opening to closing, because the SDK's cancel scopes belong to the task
+    that entered them; requests come from any task of the loop.
 
     Attributes:
         state: see `ServerStatus`.
+        attempts: when it may be started again.
         tools: the tools listed last; kept when the server stops, so that the names of the others stay what they are.
         stale: whether the server has said that its list changed since.
         error: what ended it, with the end of its stderr.
         reason: the same in one line, for the model.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(
+        self,
+        server: Server,
+        attempts: Attempts,
+        *,
+        on_progress: ProgressHook | None = None,
+        on_tools_changed: Callable[[str], object] | None = None,
+    ) -> None:
         self.server = server
+        self.attempts = attempts
+        self._on_progress = on_progress
+        self._on_tools_changed = on_tools_changed
         self.state: Literal["new", "ready", "failed", "stopped", "closed"] = "new"
         self.tools: tuple[McpTool, ...] = ()
         self.info: Implementation | None = None
@@ -67,6 +88,7 @@ class Connection:
         self._ended = asyncio.Event()  # set when the session is to end, or has
         self._settled = asyncio.Event()  # set when opening has come to a result
         self._closing = False
+        self._forgotten = False
 
     # ------------------------------------------------------------------ from any thread
 
@@ -74,6 +96,11 @@ class Connection:
     def running(self) -> bool:
         """Whether it has a session here (one that has just died may still seem to)."""
         return self._client is not None and not self._elsewhere
+
+    @property
+    def may_start(self) -> bool:
+        """Whether it has ended and may be started again by now."""
+        return self.state in ("failed", "stopped") and not self._elsewhere and self.attempts.wait == 0
 
     @property
     def _elsewhere(self) -> bool:
@@ -89,6 +116,8 @@ class Connection:
 
     async def open(self) -> None:
         """Start the server, shake hands and list its tools; on return it is ready or failed, and never raises."""
+        while self._task is not None and self._settled.is_set() and not self.running and not self._elsewhere:
+            await self.over()  # no session any more, but its process is not quite gone
         if self._task is None or self._elsewhere:
             self._closing = False
             self._ended = asyncio.Event()
@@ -99,6 +128,12 @@ class Connection:
             self._task = asyncio.create_task(self._serve(), name=f"mcp {self.server.name}", context=own)
             self._task.add_done_callback(lambda _: release(thread))
         await self._settled.wait()
+
+    async def over(self) -> None:
+        """Wait for the end of a session that is ending."""
+        task = self._task
+        if task is not None and self._ended.is_set():
+            await asyncio.wait([task])
 
     async def close(self) -> None:
         """End the session and wait until its process is gone; a session opened before a fork is left alone."""
@@ -145,7 +180,8 @@ class Connection:
 
         # The deadline is lifted, not the scope left: scopes must be left in the order they were entered.
         with anyio.CancelScope(deadline=anyio.current_time() + self.server.connect_timeout) as self._scope:
-            transport = open_transport(self.server, stderr, self._ended.set)
+            self._forgotten = False
+            transport = open_transport(self.server, stderr, ended=self._ended.set, forgotten=self._forget)
             # No response cache: a refresh must ask. No `read_timeout`: connecting has its deadline, calls have theirs.
             client = Client(transport, mode=self.server.handshake, message_handler=self._on_message, cache=None)
             async with client, anyio.create_task_group() as watchers:
@@ -163,13 +199,20 @@ class Connection:
         if self._scope.cancelled_caught and not self._closing:
             raise TimeoutError(f"no answer to the handshake within {self.server.connect_timeout:g} s")
 
+    def _forget(self) -> None:
+        self._forgotten = True
+        self._ended.set()
+
     def _conclude(self, failure: BaseException | None, stderr: str) -> None:
         was_ready = self.state == "ready"
         self.stale = False
+        if not self._closing:
+            self.attempts.ended(started=was_ready)
         if self._closing:
             self._over("closed", _CLOSED)
         elif was_ready:
-            self._over("stopped", "it ended by itself" if failure is None else _describe(failure), stderr)
+            itself = "it has forgotten this session" if self._forgotten else "it ended by itself"
+            self._over("stopped", itself if failure is None else _describe(failure), stderr)
         else:
             self._over("failed", _describe(failure) if failure is not None else "it ended by itself", stderr)
 
@@ -215,7 +258,15 @@ class Connection:
 
     async def _on_message(self, message: ServerNotification | Exception) -> None:
         if not isinstance(message, Exception) and message.method == "notifications/tools/list_changed":
-            self.stale = True
+            self._changed()
+
+    def _changed(self) -> None:
+        self.stale = True
+        if self._on_tools_changed is not None:
+            try:
+                self._on_tools_changed(self.server.name)
+            except Exception:
+                _logger.exception("on_tools_changed failed for MCP server %r", self.server.name)
 
     async def _start_watching(self, client: Client, watchers: TaskGroup) -> None:
         """On protocols since 2026 a client must ask to be told of changes; before, `_on_message` is told unasked."""
@@ -239,9 +290,9 @@ class Connection:
                     watching.set()
                     with suppress(SubscriptionLost):
                         async for _ in changes:
-                            self.stale = True
+                            self._changed()
                 await anyio.sleep(_RELISTEN_PAUSE)
-                self.stale = True  # nothing is replayed: what changed meanwhile is unknown
+                self._changed()  # nothing is replayed: what changed meanwhile is unknown
         except Exception as error:  # its tools work all the same
             _logger.debug("MCP server %r does not tell of changes to its tools: %r", self.server.name, error)
         finally:
@@ -255,14 +306,19 @@ class Connection:
         Raises:
             McpToolError: always.
         """
-        reason = "it belongs to the process this one was forked from" if self._elsewhere else self.reason
-        raise McpToolError(f"server {self.server.name!r} is not running: {reason}; its tools cannot be used now")
+        reason, outlook = self.reason, self.attempts.outlook
+        if self._elsewhere:
+            reason = "it belongs to the process this one was forked from"
+        if self._elsewhere or self.state == "closed":
+            outlook = "its tools cannot be used now"
+        raise McpToolError(f"server {self.server.name!r} is not running: {reason}; {outlook}")
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
         """Call a tool.
 
         Raises:
             McpToolError: no result came; the message says why.
+            SessionLostError: the server, reached over HTTP, does not know this session any more; it ran nothing.
         """
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
@@ -271,8 +327,17 @@ class Connection:
         if client is None:
             self.refuse()
         try:
-            return await client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout)
+            result = await client.call_tool(
+                tool,
+                arguments,
+                read_timeout_seconds=self.server.timeout,
+                progress_callback=self._progress_of(tool),
+            )
         except MCPError as error:
+            if self._forgotten and not self._closing:
+                raise SessionLostError(
+                    f"server {self.server.name!r} has forgotten this session; nothing was run"
+                ) from error
             if error.code == CONNECTION_CLOSED:
                 raise McpToolError(await self._broke_off(tool)) from error
             if error.code == REQUEST_TIMEOUT:
@@ -285,19 +350,36 @@ class Connection:
             raise McpToolError(
                 f"server {self.server.name!r} gave an answer to {tool!r} that cannot be used: {_describe(error)}"
             ) from error
+        self.attempts.answered()
+        return result
+
+    def _progress_of(self, tool: str) -> ProgressFnT | None:
+        """What the SDK calls with a call's progress; None, so that servers are not asked for it, if nobody listens."""
+        hook = self._on_progress
+        if hook is None:
+            return None
+        context = contextvars.copy_context()  # the caller's; the SDK calls from a task with its own
+
+        async def tell(progress: float, total: float | None, message: str | None) -> None:
+            try:
+                context.run(hook, self.server.name, tool, progress, total, message)
+            except Exception:
+                _logger.exception("on_progress failed for tool %r of MCP server %r", tool, self.server.name)
+
+        return tell
 
     async def _broke_off(self, tool: str) -> str:
         task = self._task
         if task is not None:  # wait a little for the reason; a process that lingers takes longer than is worth waiting
             await asyncio.wait([task], timeout=_REASON_PATIENCE)
-        reason = self.reason
+        reason, outlook = self.reason, self.attempts.outlook
         if self._closing:
-            reason = _CLOSED
+            reason, outlook = _CLOSED, "its tools cannot be used now"
         elif self._client is not None or self.state == "ready":
-            reason = "it closed the connection"
+            reason, outlook = "it closed the connection", "its tools can be tried again"
         return (
             f"server {self.server.name!r} stopped while it ran {tool!r}: {reason}; whether the call took effect is "
-            "unknown, and its tools cannot be used now"
+            f"unknown; {outlook}"
         )
 
 

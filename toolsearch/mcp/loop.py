@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
-__all__ = ["LoopThread", "arun", "hold", "release", "run"]
+__all__ = ["LoopThread", "arun", "hold", "release", "run", "start"]
 
 T = TypeVar("T")
 
@@ -167,6 +167,16 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     finally:
         if release(thread):
             thread.join()
+
+
+def start(work: Callable[[], Coroutine[Any, Any, T]]) -> None:
+    """Run `work` on the background loop without waiting for it; it must not raise, as nobody would know."""
+    thread = hold()
+    try:
+        thread.submit(work).add_done_callback(lambda _: release(thread))
+    except BaseException:
+        release(thread)
+        raise
 
 
 async def arun(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -12,12 +12,14 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
+from ..clock import Clock, SystemClock
 from ..errors import ConfigurationError, MissingExtraError
 from ..tool import Tool
 from . import loop
-from .connection import Connection
+from .connection import Connection, ProgressHook, SessionLostError
 from .errors import McpServerError
 from .names import Prefix, public_names
+from .reconnect import Attempts, Reconnect
 from .results import convert_result
 from .servers import HttpServer, Server, ServerStatus, StdioServer
 
@@ -29,6 +31,8 @@ __all__ = ["McpTools"]
 T = TypeVar("T")
 _logger = logging.getLogger(__name__)
 
+_RECONNECT = Reconnect()
+
 
 class McpTools:
     """A provider of the tools of MCP servers; pass it to ``ChatClient(tools=[...])`` like any other tool.
@@ -37,7 +41,8 @@ class McpTools:
     program. Their sessions run on a background event loop, so that their tools work from plain code, from threads and
     from any event loop, and outlive the loop they were first used from. A tool may run beside others of its server only
     if it is annotated as read-only. When a server says that its tools have changed, the next `tools` returns the new
-    ones. When it stops, its own tools answer that it is not running, until `refresh` starts it again.
+    ones. When it stops, nothing else does: its tools keep their names, and the next use of one starts it again, after a
+    wait if it keeps stopping; until then they answer that it is not running.
 
     Args:
         servers: `StdioServer` and `HttpServer` objects, each with a name of its own.
@@ -46,7 +51,12 @@ class McpTools:
             error. A server that did not start has no part in collisions; ``"always"`` keeps names free even of that.
         filter: called with the server's name and each tool as the SDK describes it; only tools it accepts are provided.
         on_error: ``"raise"`` if any server does not start (the others are closed again), or ``"skip"`` it and keep
-            the error in `servers`.
+            the error in `servers`; it is tried again later, and its tools appear when it starts.
+        reconnect: when servers that stopped or did not start are started again; None leaves that to `refresh`.
+        on_progress: called with server, tool, progress, total and message when a server tells how far a call is; total
+            and message may be None. Runs on the background loop in the context of the call, and must not block.
+        on_tools_changed: called with a server's name when it says that its tools changed; must not block either.
+        clock: what tells the time between attempts.
 
     Raises:
         ConfigurationError: no servers, two servers of one name, or an unknown option.
@@ -66,16 +76,25 @@ class McpTools:
         prefix: Prefix = "collision",
         filter: Callable[[str, McpTool], bool] | None = None,
         on_error: Literal["raise", "skip"] = "raise",
+        reconnect: Reconnect | None = _RECONNECT,
+        on_progress: ProgressHook | None = None,
+        on_tools_changed: Callable[[str], object] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         _check(servers, prefix, on_error)
         self._prefix: Prefix = prefix
         self._filter = filter
         self._on_error = on_error
-        self._connections = tuple(Connection(server) for server in servers)
+        clock = clock or SystemClock()
+        self._connections = tuple(
+            Connection(server, Attempts(reconnect, clock), on_progress=on_progress, on_tools_changed=on_tools_changed)
+            for server in servers
+        )
         self._tools: tuple[Tool, ...] = ()
         self._counts: Counter[str] = Counter()
         self._made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
         self._connected = False
+        self._restarted = False
         self._closed = False
         self._lock: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
         # Sessions hold their connections but not this object, so an object nobody uses any more takes them along.
@@ -97,10 +116,12 @@ class McpTools:
             DuplicateToolError: two servers have a tool of one name, and `prefix` is ``"never"``.
             ConfigurationError: `close` has been called.
         """
+        self._restart_soon()
         return self._tools if self._is_current() else loop.run(partial(self._update, refresh=False))
 
     async def atools(self) -> tuple[Tool, ...]:
         """As `tools`, without holding the event loop meanwhile."""
+        self._restart_soon()
         return self._tools if self._is_current() else await loop.arun(partial(self._update, refresh=False))
 
     def refresh(self) -> tuple[Tool, ...]:
@@ -158,12 +179,33 @@ class McpTools:
     # ------------------------------------------------------------------ on the background loop
 
     def _is_current(self) -> bool:
-        return self._connected and not self._closed and not any(connection.stale for connection in self._connections)
+        return (
+            self._connected
+            and not self._closed
+            and not self._restarted
+            and not any(connection.stale for connection in self._connections)
+        )
+
+    def _restart_soon(self) -> None:
+        """Start what has stopped again, beside the turn that begins; its calls wait for it if they must."""
+        if self._connected and not self._closed and any(connection.may_start for connection in self._connections):
+            loop.start(self._restart)
+
+    async def _restart(self) -> None:
+        await asyncio.gather(*(self._reopen(connection) for connection in self._connections))
+
+    async def _reopen(self, connection: Connection) -> None:
+        if not self._closed and not connection.running and connection.may_start:
+            await connection.open()
+            self._restarted = True  # it may have other tools than before
+            if connection.error is not None:
+                _logger.warning("%s", connection.error)
 
     async def _update(self, *, refresh: bool) -> tuple[Tool, ...]:
         """Connect what is not, list what may have changed; one at a time, whoever asks."""
         async with self._exclusively():
             self._refuse_if_closed()
+            self._restarted = False
             listed = [c for c in self._connections if c.running and (refresh or c.stale)]
             await asyncio.gather(*map(self._relist, listed))
             if self._connected:
@@ -261,11 +303,17 @@ class McpTools:
     def _call(
         self, connection: Connection, tool: str, arguments: dict[str, Any]
     ) -> Callable[[], Coroutine[Any, Any, object]]:
-        if not connection.running:
+        if not connection.running and not connection.may_start:
             connection.refuse()
 
         async def call() -> object:
-            result = await connection.call(tool, arguments)
+            await self._reopen(connection)
+            try:
+                result = await connection.call(tool, arguments)
+            except SessionLostError:  # nothing was run, so it may be asked again
+                await connection.over()
+                await self._reopen(connection)
+                result = await connection.call(tool, arguments)
             return convert_result(result, server=connection.server.name, tool=tool)
 
         return call

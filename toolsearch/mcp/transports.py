@@ -20,9 +20,18 @@ from .stderr_tail import StderrTail
 __all__ = ["open_transport"]
 
 
-def open_transport(server: Server, stderr: StderrTail, ended: Callable[[], object]) -> Transport:
-    """The transport to `server`; `ended` is called when the other side closes it."""
-    return _stdio(server, stderr, ended) if isinstance(server, StdioServer) else _http(server)
+def open_transport(
+    server: Server, stderr: StderrTail, *, ended: Callable[[], object], forgotten: Callable[[], object]
+) -> Transport:
+    """The transport to `server`.
+
+    Args:
+        server: what to start or reach.
+        stderr: where a process's standard error goes.
+        ended: called when a process closes its output.
+        forgotten: called when an HTTP server does not know the session any more.
+    """
+    return _stdio(server, stderr, ended) if isinstance(server, StdioServer) else _http(server, forgotten)
 
 
 @asynccontextmanager
@@ -43,12 +52,17 @@ async def _stdio(
 
 
 @asynccontextmanager
-async def _http(server: HttpServer) -> AsyncIterator[TransportStreams]:
+async def _http(server: HttpServer, forgotten: Callable[[], object]) -> AsyncIterator[TransportStreams]:
+    async def look(response: httpx2.Response) -> None:
+        # What the protocol says: 404 to a request that names a session means that it is over, and to open another.
+        if response.status_code == 404 and "mcp-session-id" in response.request.headers:
+            forgotten()
+
     # A server may hold a response open for as long as a call takes.
     timeout = httpx2.Timeout(server.connect_timeout, read=max(server.timeout, server.connect_timeout, 300.0))
     headers = dict(server.headers) if server.headers is not None else None
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout) as http,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [look]}) as http,
         streamable_http_client(server.url, http_client=http) as streams,
     ):
         yield streams

@@ -1,0 +1,338 @@
+"""Any tools of this library as an MCP server, over stdio or streamable HTTP."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..chat import ChatRequest
+from ..collect import ToolLike, expand_tools, name_tools, resolve_tools
+from ..effects import RunTools
+from ..errors import ConfigurationError, MissingExtraError, ToolSearchError
+from ..execution import arun_batch
+from ..messages import ToolCall, ToolMessage
+from ..tool import Tool
+from ..worker import in_worker_thread
+from .outgoing import describe_tool, to_call_result
+from .progress import progress_to
+
+if TYPE_CHECKING:
+    import anyio
+    from anyio.lowlevel import EventLoopToken
+    from mcp.server import Server
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
+    from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+    from starlette.applications import Starlette
+
+__all__ = ["McpServer", "serve_mcp"]
+
+_SESSIONS = 1000
+_STDIO = "stdio"
+
+
+class McpServer:
+    """Serves tools to MCP clients; what a model would be told of a call here, a client is told there.
+
+    Arguments are checked against the schema, sync tools run in worker threads, a failure is a result that says what to
+    change, images are images, and a call that the client cancels is cancelled. Tools with ``concurrent=False`` of one
+    source wait for each other, whichever client calls them. Tools of a provider, such as `McpTools`, are those of the
+    moment; when they have changed, clients are told.
+
+    Args:
+        tools: whatever `ChatClient` takes.
+        name: what the server calls itself.
+        version: the version it tells.
+        instructions: what clients may tell their model about it.
+        context: values for tools, as `ChatClient` takes them. Nothing that a client sends is added.
+        read_only: whether a tool only reads. Clients may run such tools side by side and without asking, so none is
+            said to unless this says so.
+
+    Raises:
+        ConfigurationError: for what is not a tool.
+        DuplicateToolError: for two tools of one name.
+        MissingExtraError: the extra ``mcp`` is not installed.
+
+    Example:
+        >>> def add(a: int, b: int) -> int:
+        ...     "Add two numbers."
+        ...     return a + b
+        >>> server = McpServer([add], name="sums")
+        >>> server.name
+        'sums'
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[ToolLike] | ToolLike,
+        *,
+        name: str = "toolsearch",
+        version: str = "",
+        instructions: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        read_only: Callable[[Tool], bool] | None = None,
+    ) -> None:
+        if importlib.util.find_spec("mcp") is None:
+            raise MissingExtraError("mcp", "McpServer")
+        if not isinstance(name, str) or not name.strip():
+            raise ConfigurationError(f"an MCP server needs a name, not {name!r}")
+        self.name = name
+        self.version = version
+        self.instructions = instructions
+        self._context = dict(context or {})
+        self._read_only = read_only
+        self._found = expand_tools(tools)
+        self._changes = not all(isinstance(tool, Tool) for tool in self._found)
+        self._tools = name_tools(tool for tool in self._found if isinstance(tool, Tool))
+        self._listed = not self._changes
+        self._lanes: dict[str | None, anyio.Lock] = {}
+        self._runs: list[_Run] = []
+
+    # ------------------------------------------------------------------ ways to run
+
+    def run_stdio(self) -> None:
+        """Serve the client at the other end of standard input and output until it leaves.
+
+        What tools print goes to standard error meanwhile.
+        """
+        import anyio
+
+        anyio.run(self.arun_stdio)
+
+    async def arun_stdio(self) -> None:
+        """As `run_stdio`, on an event loop that runs already."""
+        from mcp.server.stdio import stdio_server
+
+        server = self._sdk_server()
+        async with stdio_server() as (read, write):
+            with redirect_stdout(sys.stderr):  # what is left in its buffer at the end would reach the client
+                await server.run(read, write, server.create_initialization_options())
+
+    def run_http(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp") -> None:
+        """Serve streamable HTTP at ``http://host:port/path`` until the process is told to end.
+
+        There is no authentication: where others can reach `host`, put `asgi_app` behind something that has it.
+        """
+        import uvicorn
+
+        uvicorn.Server(uvicorn.Config(self.asgi_app(host=host, path=path), host=host, port=port)).run()
+
+    def asgi_app(self, *, host: str = "127.0.0.1", path: str = "/mcp") -> Starlette:
+        """The server as an ASGI application, for a web server or framework of yours; its lifespan must be run.
+
+        Args:
+            host: where it is reached; at a local one, requests for other hosts are refused (DNS rebinding).
+            path: the endpoint.
+        """
+        return self._sdk_server().streamable_http_app(host=host, streamable_http_path=path)
+
+    def tools_changed(self) -> None:
+        """Tell clients that the tools may have changed; from any thread. Changes seen at a call are told anyway."""
+        for run in tuple(self._runs):
+            run.changed()
+
+    def __repr__(self) -> str:
+        return f"<McpServer {self.name!r}>"
+
+    # ------------------------------------------------------------------ requests
+
+    def _sdk_server(self) -> Server[Any]:
+        from mcp.server import NotificationOptions, Server
+        from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+
+        changes, bus = self._changes, InMemorySubscriptionBus()
+
+        class SdkServer(Server[Any]):
+            # Its HTTP side asks for the options without saying what this server notifies of.
+            def create_initialization_options(
+                self, notification_options: NotificationOptions | None = None, *args: Any, **kwargs: Any
+            ) -> Any:
+                notifies = notification_options or NotificationOptions(tools_changed=changes)
+                return super().create_initialization_options(notifies, *args, **kwargs)
+
+        @asynccontextmanager
+        async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
+            async with _Run(bus).open() as run:
+                self._runs.append(run)
+                try:
+                    yield
+                finally:
+                    self._runs.remove(run)
+
+        return SdkServer(
+            self.name,
+            version=self.version,
+            instructions=self.instructions,
+            lifespan=lifespan,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+            on_subscriptions_listen=ListenHandler(bus) if changes else None,
+        )
+
+    async def _list(self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
+        from mcp import MCPError
+        from mcp_types import INTERNAL_ERROR, ListToolsResult
+
+        self._remember(ctx)
+        try:
+            tools = await self._current()
+        except ToolSearchError as error:  # a provider failed; others may say more than a client should read
+            raise MCPError(INTERNAL_ERROR, f"the tools cannot be listed: {error}") from error
+        return ListToolsResult(tools=[describe_tool(tool, read_only=self._only_reads(tool)) for tool in tools])
+
+    async def _call(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
+        self._remember(ctx)
+        call = ToolCall(str(ctx.request_id), params.name, json.dumps(params.arguments or {}))
+        try:
+            tools = {tool.name: tool for tool in await self._current()}
+        except ToolSearchError as error:
+            return to_call_result(ToolMessage(call.id, call.name, str(error), is_error=True))
+        request = ChatRequest(messages=(), context=self._context, session_id=_session_of(ctx))
+        async with AsyncExitStack() as stack:
+            tool = tools.get(call.name)
+            if tool is not None and not tool.concurrent:
+                await stack.enter_async_context(self._lane(tool.source))
+            await stack.enter_async_context(progress_to(ctx.session.report_progress))
+            batch = await arun_batch(RunTools(calls=(call,), tools=tools, request=request))
+        await self._look_for_changes()
+        return to_call_result(batch.messages[0])
+
+    def _only_reads(self, tool: Tool) -> bool:
+        return self._read_only is not None and bool(self._read_only(tool))
+
+    def _lane(self, source: str | None) -> anyio.Lock:
+        import anyio
+
+        return self._lanes.setdefault(source, anyio.Lock())
+
+    # ------------------------------------------------------------------ the tools and their changes
+
+    async def _current(self) -> tuple[Tool, ...]:
+        """The tools of this moment; a change since they were last asked for is told to clients."""
+        if not self._changes:
+            return self._tools
+        tools = await in_worker_thread(partial(resolve_tools, self._found))  # a provider may take its time
+        named = name_tools(tools)
+        if named != self._tools:  # tools compare by identity
+            self._tools, before = named, self._listed
+            self._listed = True
+            for run in self._runs if before else ():
+                await run.tell()
+        return self._tools
+
+    async def _look_for_changes(self) -> None:
+        if self._changes:
+            with suppress(ToolSearchError):  # the next request says so
+                await self._current()
+
+    def _remember(self, ctx: ServerRequestContext[Any]) -> None:
+        session = _session_of(ctx)
+        if self._changes and session is not None:
+            for run in self._runs:
+                run.sessions[session] = ctx.session
+
+
+class _Run:
+    """The server while it runs: on which event loop, and for which clients of the old protocol."""
+
+    def __init__(self, bus: Any) -> None:
+        from cachetools import LRUCache
+
+        self.sessions: LRUCache[str, ServerSession] = LRUCache(_SESSIONS)
+        self._bus = bus
+        self._thread = 0
+        self._token: EventLoopToken | None = None
+        self._wake: anyio.Event | None = None
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[_Run]:
+        import anyio
+        from anyio.lowlevel import current_token
+
+        self._thread, self._token, self._wake = threading.get_ident(), current_token(), anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._tell_when_woken)
+            try:
+                yield self
+            finally:
+                group.cancel_scope.cancel()
+
+    def changed(self) -> None:
+        """Wake the one who tells."""
+        from anyio.from_thread import run_sync
+
+        if threading.get_ident() == self._thread:
+            self._set()
+        else:
+            with suppress(RuntimeError):  # the loop has ended
+                run_sync(self._set, token=self._token)
+
+    def _set(self) -> None:
+        if self._wake is not None:
+            self._wake.set()
+
+    async def _tell_when_woken(self) -> None:
+        import anyio
+
+        assert self._wake is not None
+        while True:
+            await self._wake.wait()
+            self._wake = anyio.Event()  # a change from here on is told again
+            await self.tell()
+
+    async def tell(self) -> None:
+        """Tell every client that the tools changed: those that listen, and those of the old protocol."""
+        from mcp.server.subscriptions import ToolsListChanged
+
+        await self._bus.publish(ToolsListChanged())
+        for session in list(self.sessions.values()):
+            with suppress(Exception):  # a client that has left
+                await session.send_tool_list_changed()
+
+
+def serve_mcp(
+    tools: Iterable[ToolLike] | ToolLike,
+    *,
+    name: str = "toolsearch",
+    version: str = "",
+    transport: Literal["stdio", "http"] = "stdio",
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    **options: Any,
+) -> None:
+    """Serve tools until the client leaves (stdio) or the process is told to end (http).
+
+    Args:
+        tools: whatever `ChatClient` takes.
+        name: what the server calls itself.
+        version: the version it tells.
+        transport: ``"stdio"``, or ``"http"`` at ``http://host:port/mcp``.
+        host: see `McpServer.run_http`.
+        port: see `McpServer.run_http`.
+        options: further ones of `McpServer`.
+
+    Raises:
+        ConfigurationError: for an unknown transport, or what `McpServer` refuses.
+        MissingExtraError: the extra ``mcp`` is not installed.
+    """
+    if transport not in ("stdio", "http"):
+        raise ConfigurationError(f"transport must be 'stdio' or 'http', not {transport!r}")
+    server = McpServer(tools, name=name, version=version, **options)
+    if transport == "stdio":
+        server.run_stdio()
+    else:
+        server.run_http(host, port)
+
+
+def _session_of(ctx: ServerRequestContext[Any]) -> str | None:
+    """The client's session: one over stdio, the transport's over HTTP, none where each request stands alone."""
+    if ctx.request is None:
+        return _STDIO
+    session: str | None = ctx.request.headers.get("mcp-session-id")
+    return session
