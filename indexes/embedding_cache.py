@@ -141,7 +141,12 @@ class EmbeddingCache:
     def _warn(self, error: OSError) -> None:
         if not self._warned:
             self._warned = True
-            _log.warning("Embeddings cannot be kept in %s, only in memory: %s", self.folder, error)
+            _log.warning(
+                "toolsearch.embeddings_not_kept embeddings cannot be kept in %s, only in memory: %s",
+                self.folder,
+                error,
+                extra={"folder": str(self.folder), "error_type": type(error).__name__},
+            )
 
 
 def _encoded(text: str) -> bytes:

@@ -89,7 +89,12 @@ class HybridToolIndex:
             except (ConfigurationError, MissingExtraError):
                 raise
             except Exception as error:
-                _log.warning("%s could not be built, the hybrid index goes on without it: %s", name, str(error))
+                _log.warning(
+                    "toolsearch.hybrid_part_not_built %s could not be built, the index goes on without it: %s",
+                    name,
+                    str(error),
+                    extra={"index": name, "error_type": type(error).__name__, "tools": len(catalog.tools)},
+                )
                 lost.append(name)
                 failure = error
                 wait = max(wait, self._clock() - started)

@@ -105,7 +105,12 @@ class HybridToolSearcher:
                 else:
                     ranked.append(self._ranked(part.searcher, query, category))
             except Exception as error:
-                _log.warning("%s failed, this hybrid search goes on without it: %s", part.name, str(error))
+                _log.warning(
+                    "toolsearch.hybrid_part_failed %s failed, this search goes on without it: %s",
+                    part.name,
+                    str(error),
+                    extra={"index": part.name, "error_type": type(error).__name__},
+                )
                 lost.append(part.name)
                 failure = error
         if not scored and not ranked:
