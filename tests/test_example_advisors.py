@@ -1,0 +1,185 @@
+"""The example advisors of docs/how-to/advisors.md, as written there, in every driver."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from toolsearch import ChatChunk, ChatClient, ProviderError, ToolMessage
+from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
+
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "advisors.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def page() -> SimpleNamespace:
+    """What the page defines, by name."""
+    namespace: dict[str, Any] = {"__name__": "docs.advisors"}
+    for block in BLOCK.findall(PAGE.read_text("utf-8")):
+        exec(compile(block, str(PAGE), "exec", dont_inherit=True), namespace)
+    return SimpleNamespace(**namespace)
+
+
+RAN: list[str] = []
+
+
+def look_up(word: str) -> str:
+    """Look a word up."""
+    RAN.append(word)
+    return f"{word} is a word"
+
+
+def wipe(disk: str) -> str:
+    """Wipe a disk."""
+    RAN.append(disk)
+    return f"{disk} is empty"
+
+
+def test_every_class_of_the_page_is_tested_here(page: SimpleNamespace) -> None:
+    defined = re.findall(r"^class (\w+)", PAGE.read_text("utf-8"), re.MULTILINE)
+    own = Path(__file__).read_text("utf-8")
+    assert [name for name in defined if f"page.{name}(" not in own and name != "Redactor"] == []
+
+
+BUSY = ProviderError("busy", status=503, retryable=True)
+
+
+@pytest.mark.parametrize("first", [BUSY, ScriptedStream("Half an ans", error=BUSY, after=2)], ids=["at once", "later"])
+def test_retry_waits_longer_each_time_and_shows_no_text_twice(ask: Ask, page: SimpleNamespace, first: Any) -> None:
+    clock = FakeClock()
+    script = [[("look_up", {"word": "a"})], first, BUSY, "Here you are."]
+    client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Retry()], clock=clock)
+    RAN.clear()
+    outcome = ask(client, "Go")
+    assert outcome.text_shown == outcome.response.text == "Here you are."
+    assert clock.sleeps == [1.0, 2.0]
+    assert RAN == ["a"]  # the round is tried again, not the turn
+
+
+@pytest.mark.parametrize("retryable", [True, False])
+def test_retry_gives_up_when_it_cannot_help(ask: Ask, page: SimpleNamespace, retryable: bool) -> None:
+    clock = FakeClock()
+    script = [ProviderError(f"no {n}", retryable=retryable) for n in range(3)]
+    client = ChatClient(ScriptedChatModel(script), advisors=[page.Retry()], clock=clock)
+    with pytest.raises(ProviderError, match="no 2" if retryable else "no 0"):
+        ask(client, "Go")
+    assert clock.sleeps == ([1.0, 2.0] if retryable else [])
+
+
+def test_redaction_holds_wherever_the_secret_is_cut(ask: Ask, page: SimpleNamespace) -> None:
+    text = "Your key sk-abc123 and sk-9 remain."
+    for cut in range(1, len(text)):
+        answer = [ChatChunk(text[:cut]), ChatChunk(text[cut:])]
+        outcome = ask(ChatClient(ScriptedChatModel([answer]), advisors=[page.Redact()]), "?")
+        assert outcome.text_shown == outcome.response.text == "Your key *** and *** remain."
+        assert not any("sk-" in chunk for chunk in outcome.chunks)
+
+
+def test_the_audit_has_a_line_for_each_round(ask: Ask, page: SimpleNamespace) -> None:
+    lines: list[str] = []
+    script = [[("look_up", {"word": "a"}), ("nothing", {})], "Done."]
+    client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Audit(lines.append)])
+    ask(client, "Go", session_id="ann")
+    first, second = map(json.loads, lines)
+    assert [call["tool"] for call in first["calls"]] == ["look_up", "nothing"]
+    assert json.loads(first["calls"][0]["arguments"]) == {"word": "a"}
+    assert (first["session"], first["sent"], second["calls"]) == ("ann", 1, [])
+    assert second["tokens"] > 0
+
+
+def no_wiping(call: Any, context: Any) -> bool:
+    """Approves everything but one tool, unless the context says more."""
+    return call.name != "wipe" or context.get("admin", False)
+
+
+def test_the_gate_lets_nothing_run_that_was_declined(ask: Ask, page: SimpleNamespace) -> None:
+    calls = [("look_up", {"word": "b"}), ("wipe", {"disk": "C"})]
+    for gate, first in [
+        (page.PlainApproval(no_wiping), []),
+        (page.Approval(no_wiping, "regex"), [[("tool_search", {"query": "look wipe"})]]),
+    ]:
+        script = [*first, calls, "Done."]
+        client = ChatClient(ScriptedChatModel([*script, *script]), tools=[look_up, wipe], advisors=[gate])
+        RAN.clear()
+        *_, word, disk = results(ask(client, "Go"))
+        assert (word, disk) == ("b is a word", "Not run: the user declined. Go on without it.")
+        assert RAN == ["b"]
+        assert results(ask(client, "Go", context={"admin": True}))[-1] == "C is empty"
+
+
+def results(outcome: Any) -> list[str]:
+    """What the model was told."""
+    return [message.content for message in outcome.response.messages if isinstance(message, ToolMessage)]
+
+
+def test_the_gate_is_not_asked_about_searches_and_tools_that_will_not_run(ask: Ask, page: SimpleNamespace) -> None:
+    asked: list[str] = []
+
+    def approve(call: Any, context: Any) -> bool:
+        asked.append(call.name)
+        return True
+
+    script = [[("tool_search", {"query": "look"})], [("look_up", {"word": "a"}), ("wipe", {}), ("nowhere", {})], "ok"]
+    client = ChatClient(ScriptedChatModel(script), tools=[look_up, wipe], advisors=[page.Approval(approve, "regex")])
+    ask(client, "Go")
+    assert asked == ["look_up"]
+
+
+def test_a_gate_may_wait_for_a_person(ask: Ask, page: SimpleNamespace) -> None:
+    """It holds no event loop: in the async drivers it runs in another thread."""
+    import threading
+
+    threads: list[threading.Thread] = []
+
+    def approve(call: Any, context: Any) -> bool:
+        threads.append(threading.current_thread())
+        return True
+
+    client = ChatClient(
+        ScriptedChatModel([[("look_up", {"word": "a"})], "ok"]),
+        tools=[look_up],
+        advisors=[page.PlainApproval(approve)],
+    )
+    ask(client, "Go")
+    assert (threads[0] is threading.current_thread()) is not ask.is_async  # type: ignore[attr-defined]
+
+
+def test_progress_tells_of_every_round_while_it_lasts(ask: Ask, page: SimpleNamespace) -> None:
+    told: list[str] = []
+    script = [[ChatChunk("One moment."), *call_chunks("look_up", {"word": "a"})], "Done."]
+    client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Progress(told.append)])
+    outcome = ask(client, "Go")
+    streamed = ask.streams  # type: ignore[attr-defined]
+    without_text = [line for line in told if "look_up" in line]
+    assert without_text == ["look_up ...", "look_up = a is a word"]
+    texts = "".join(line for line in told if "look_up" not in line)
+    assert texts == ("One moment.Done." if streamed else "")
+    assert outcome.response.text == "Done."
+
+
+def call_chunks(name: str, arguments: dict[str, Any]) -> list[Any]:
+    """The end of a streamed answer that asks for a call."""
+    from toolsearch import AssistantMessage, ChatResponse, ToolCall
+
+    call = ToolCall("call_1", name, json.dumps(arguments))
+    message = AssistantMessage("One moment.", (call,))
+    return [ChatChunk("", (call,)), ChatResponse(messages=(message,), finish_reason="tool_calls")]
+
+
+def test_a_subclass_changes_what_a_late_round_is_sent(ask: Ask, page: SimpleNamespace) -> None:
+    script = [*([("look_up", {"word": str(n)})] for n in range(6)), "Done."]
+    model = ScriptedChatModel(script)
+    client = ChatClient(model, tools=[look_up], advisors=[page.Reminding("regex", run_undiscovered=True)])
+    ask(client, "Go")
+    ends = [getattr(request.messages[-1], "text", "") for request in model.requests]
+    assert ends[5:] == ["Come to an end.", "Come to an end."]
+    assert "Come to an end." not in ends[:5]
