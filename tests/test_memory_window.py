@@ -215,6 +215,7 @@ PAST = (U("1"), call("a"), result("a"), A("one"), U("2"), A("two"), U("yes"), A(
         pytest.param((*PAST, U("4")), (), (*PAST, U("4")), 8, id="the whole conversation"),
         pytest.param((*PAST[4:], U("4")), PAST[:4], (*PAST[4:], U("4")), 4, id="its end"),
         pytest.param((*PAST[:4], U("4")), PAST, (U("4"),), 0, id="its beginning, as examples are"),
+        pytest.param((U("Short."), A("ok"), *PAST[4:], U("4")), (), None, 6, id="its end after a summary"),
         pytest.param((*PAST[4:6], U("4")), PAST, (U("4"),), 0, id="a part of it"),
         pytest.param(PAST, (), PAST, 8, id="nothing new"),
         pytest.param((U("x"), A("y"), U("4")), PAST, (U("x"), A("y"), U("4")), 0, id="something else"),

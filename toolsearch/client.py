@@ -144,7 +144,8 @@ class ChatClient:
             prompt: what the user says; appended to `messages` if both are given.
             messages: the conversation so far. ``[*messages, *reply.messages]`` is the conversation afterwards.
             tools: added to the client's for this call.
-            session_id: whose conversation this is: what tool search found for it stays found. None leaves nothing.
+            session_id: whose conversation this is: what tool search found for it stays found, and a `MemoryAdvisor`
+                keeps it. None leaves nothing.
             tenant: keeps sessions of one id but of several customers apart.
             context: values for tools, merged over the client's; never sent to the model.
             response_type: what ``reply.value`` is to be: a pydantic model, a dataclass, a `TypedDict`, ``list[...]``,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..chat import ChatRequest, ChatResponse
 from ..effects import AdvisorFlow, Effect, Perform
@@ -66,9 +66,9 @@ class MemoryAdvisor:
         if key is None:
             response = yield request
             return response
-        stored = yield Perform(partial(self.memory.repository.load, key))
+        stored = yield from _load(self.memory, key)
         head, body = _head(request.messages)
-        joined = join(without_system(stored), body)
+        joined = join(stored.past, body)
         response = yield request.replace(messages=_outgoing(self.memory, head, stored, joined))
         yield from _store(self.memory, key, (*joined.current[joined.known :], response.message))
         return response
@@ -83,7 +83,7 @@ class LoopTurn:
     def __init__(self, memory: ChatMemory) -> None:
         self._memory = memory
         self._key: SessionKey | None = None
-        self._stored: tuple[Message, ...] = ()
+        self._stored = _Stored((), ())
         self._sent: tuple[Message, ...] = ()
         self._before = self._now = _NOTHING  # as of the last round, and with this one
         self._whole = self._received = True
@@ -96,7 +96,7 @@ class LoopTurn:
     @property
     def history(self) -> Sequence[Message]:
         """The earlier messages as stored, whatever part of them is sent."""
-        return self._stored
+        return self._stored.past
 
     def open(self, request: ChatRequest) -> Generator[Effect, Any, bool]:
         """Load the session's conversation; False if the request has no session."""
@@ -104,7 +104,7 @@ class LoopTurn:
         key = _key(request)
         if key is None:
             return False
-        self._stored = tuple((yield Perform(partial(self._memory.repository.load, key))))
+        self._stored = yield from _load(self._memory, key)
         self._key, self._received = key, True
         return True
 
@@ -142,7 +142,7 @@ class LoopTurn:
 
     def _with(self, body: Sequence[Message]) -> Joined:
         if self._whole:
-            return join(without_system(self._stored), body)
+            return join(self._stored.past, body)
         before = self._before.current
         new = (m for m in body if self._is_new(m, before))
         return Joined(self._before.past, (*before, *new), self._before.known)
@@ -157,18 +157,28 @@ class LoopTurn:
 _NOTHING = Joined((), ())
 
 
+class _Stored(NamedTuple):
+    """A stored conversation: its system messages, such as a summary, and the rest, which has whole pairs only."""
+
+    system: tuple[Message, ...]
+    past: tuple[Message, ...]
+
+
+def _load(memory: ChatMemory, key: SessionKey) -> Generator[Effect, Any, _Stored]:
+    stored: Sequence[Message] = yield Perform(partial(memory.repository.load, key))
+    system = tuple(message for message in stored if isinstance(message, SystemMessage))
+    return _Stored(system, whole_pairs(without_system(stored)))
+
+
 def _store(memory: ChatMemory, key: SessionKey, turn: Sequence[Message]) -> Generator[Effect, Any, None]:
     last = turn[-1]
     if isinstance(last, AssistantMessage) and not last.tool_calls:  # else the turn goes on, in the caller's hands
         yield Perform(partial(memory.repository.append, key, whole_pairs(without_system(turn))))
 
 
-def _outgoing(
-    memory: ChatMemory, head: Sequence[Message], stored: Sequence[Message], joined: Joined
-) -> tuple[Message, ...]:
-    system = (message for message in stored if isinstance(message, SystemMessage) and message not in head)
-    past = windowed(whole_pairs(joined.past), joined.current, memory.window)
-    return (*head, *system, *past, *joined.current)
+def _outgoing(memory: ChatMemory, head: Sequence[Message], stored: _Stored, joined: Joined) -> tuple[Message, ...]:
+    system = (message for message in stored.system if message not in head)
+    return (*head, *system, *windowed(joined.past, joined.current, memory.window), *joined.current)
 
 
 def _head(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:

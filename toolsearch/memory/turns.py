@@ -111,6 +111,8 @@ def join(stored: Sequence[Message], given: Sequence[Message]) -> Joined:
         if at + count == len(said):  # the end of the conversation: what the caller has of it is sent
             return Joined(_flat(old[:at]), tuple(given), sum(map(len, new[:count])))
         longest = max(longest, count)
+    if said[-1:] == candidates[-1:] != []:  # the end too, after a beginning of the caller's own, such as a summary
+        return Joined((), tuple(given), sum(map(len, new[: len(candidates)])))
     return Joined(tuple(stored), _flat(new[longest:]))  # such as examples at its beginning: what is stored is sent
 
 
