@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolsearch import ChatClient, ConfigurationError, Tool, ToolCallingAdvisor, ToolSearchAdvisor
+from toolsearch import ChatClient, ConfigurationError, StaticToolResolver, Tool, ToolCallingAdvisor, ToolSearchAdvisor
 from toolsearch.eviction import CompositeEviction, LruEviction
 from toolsearch.settings import ToolSearchSettings
 from toolsearch.testing import ScriptedChatModel
@@ -75,6 +76,45 @@ def test_variables_reach_the_advisor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.eviction_ttl == timedelta(hours=8)
 
 
+def test_limits_can_be_switched_off_by_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MAX_CALLS_PER_TOOL_DEFAULT", "MAX_TOTAL_TOOL_CALLS", "SEARCH_BUDGET", "EVICTION_TTL"):
+        monkeypatch.setenv(f"TOOLSEARCH_{name}", "none")
+    settings = ToolSearchSettings.load()
+    limits = settings.advisor().limits
+    assert (limits.per_tool, limits.total, settings.search_budget, settings.eviction_ttl) == (None, None, None, None)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_errors_and_the_resolver_by_variables(monkeypatch: pytest.MonkeyPatch, enabled: bool) -> None:
+    def fail() -> str:
+        """Fail."""
+        raise LookupError("nothing there")
+
+    hidden = StaticToolResolver([Tool("hidden", "Hidden.", {}, lambda: "found")])
+    monkeypatch.setenv("TOOLSEARCH_ENABLED", str(enabled))
+    monkeypatch.setenv("TOOLSEARCH_RAISE_ON_ERROR", "true")
+    monkeypatch.setenv("TOOLSEARCH_RESOLVE_FALLBACK", "true")
+    settings = ToolSearchSettings.load(pinned=["fail"])
+    with pytest.raises(ConfigurationError, match="resolver"):
+        settings.advisor()
+    advisor = settings.advisor(resolver=hidden)
+    model = ScriptedChatModel([[("hidden", {})], "ok", [("fail", {})]])
+    client = ChatClient(model, tools=[fail], advisors=[advisor], tool_calling=settings.tool_calling)
+    assert client.call("go").messages[1].content == "found"
+    with pytest.raises(LookupError, match="nothing there"):
+        client.call("go")
+    assert settings.advisor(resolver=hidden, raise_on_error=KeyError).raise_on_error == (KeyError,)
+
+
+def test_the_loop_can_be_left_out_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLSEARCH_TOOL_CALLING", "false")
+    settings = ToolSearchSettings.load()
+    tools: list[Any] = [Tool("x", "X.", {}, lambda: "")]
+    model = ScriptedChatModel([[("x", {})]])
+    client = ChatClient(model, tools=tools, advisors=[settings.advisor()], tool_calling=settings.tool_calling)
+    assert [call.name for call in client.call("hi").tool_calls] == ["x"]
+
+
 @pytest.mark.parametrize(("ttl", "kind"), [(None, LruEviction), (timedelta(hours=1), CompositeEviction)])
 def test_an_idle_time_is_combined_with_a_number_of_sessions(ttl: timedelta | None, kind: type) -> None:
     advisor = search_advisor(ToolSearchSettings.load(enabled=True, eviction_ttl=ttl))
@@ -127,3 +167,20 @@ def test_a_line_in_the_log_says_what_is_active(caplog: pytest.LogCaptureFixture)
         "toolsearch.client_ready advisor=ToolSearchAdvisor index=Bm25ToolIndex tools=2 providers=0",
         "toolsearch.client_ready advisor=ToolCallingAdvisor tools=2 providers=0",
     ]
+
+
+def settings_table() -> str:
+    """The table of docs/how-to/settings.md: every variable, its default and what it is for."""
+    lines = ["| variable | default | meaning |", "| --- | --- | --- |"]
+    for name, field in ToolSearchSettings.model_fields.items():
+        value = field.default
+        written = str(value).lower() if isinstance(value, bool) else "" if value in (None, (), {}) else str(value)
+        default = "a paragraph" if name == "instructions" else f"`{written}`" if written else ""
+        lines.append(f"| `TOOLSEARCH_{name.upper()}` | {default} | {field.description} |")
+    return "\n".join(lines)
+
+
+def test_the_page_lists_every_variable_with_its_default_and_meaning() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "how-to" / "settings.md").read_text("utf-8")
+    table = page.partition("<!-- settings -->\n")[2].partition("\n<!-- /settings -->")[0]
+    assert table == settings_table()

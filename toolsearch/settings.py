@@ -50,8 +50,8 @@ class ToolSearchSettings(BaseSettings):
     """Every property of tool search and of the tool-calling loop; an unknown name or value is an error.
 
     Each field is the variable ``TOOLSEARCH_`` and its name in capitals, e.g. ``TOOLSEARCH_MAX_RESULTS=3`` or
-    ``TOOLSEARCH_EVICTION_TTL=PT8H``. Lists are written with commas or as JSON, mappings as JSON. Arguments win over
-    variables.
+    ``TOOLSEARCH_EVICTION_TTL=PT8H``. Lists are written with commas or as JSON, mappings as JSON, None as ``none``.
+    Arguments win over variables.
 
     Raises:
         ConfigurationError: from `load` and `advisor`, for a value that cannot work.
@@ -60,13 +60,13 @@ class ToolSearchSettings(BaseSettings):
         >>> settings = ToolSearchSettings.load(enabled=True, index="regex", max_results=3)
         >>> type(settings.advisor()).__name__
         'ToolSearchAdvisor'
-        >>> ToolSearchSettings.load(index="elastic").advisor()
+        >>> ToolSearchSettings.load(max_results=0).advisor()
         Traceback (most recent call last):
         ...
-        toolsearch.errors.ConfigurationError: there is no index 'elastic'; there are: bm25, hybrid, regex, vector
+        toolsearch.errors.ConfigurationError: max_results must be from 1 to max_results_limit (10), not 0
     """
 
-    model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_parse_none_str="none", extra="forbid", frozen=True)
 
     enabled: bool = Field(default=False, description="Disclose tools progressively; off sends all tools.")
     index: str = Field(default="bm25", description="regex, bm25, vector, hybrid, or a plug-in's name.")
@@ -91,6 +91,9 @@ class ToolSearchSettings(BaseSettings):
     max_total_tool_calls: int | None = Field(default=150, description="Tool calls per turn.")
     excluded_tools: Names = Field(default=(), description="Tools without a limit of their own.")
     on_limit_exceeded: Literal["end", "answer"] = Field(default="end", description="End the turn, or tell the model.")
+    raise_on_error: bool = Field(default=False, description="Raise a tool's error instead of telling the model.")
+    resolve_fallback: bool = Field(default=False, description="Run tools that only the advisor's `resolver` knows.")
+    tool_calling: bool = Field(default=True, description="For `ChatClient(tool_calling=settings.tool_calling)`.")
 
     @model_validator(mode="after")
     def _no_unknown_variables(self) -> Self:
@@ -120,8 +123,8 @@ class ToolSearchSettings(BaseSettings):
         """Make the tool advisor that these settings describe.
 
         Args:
-            options: what has no variable: `tool_filter`, `token_counter`, `session_key`, `raise_on_error`,
-                `more_rounds`.
+            options: what has no variable: `tool_filter`, `token_counter`, `session_key`, `resolver`, `more_rounds`,
+                `history`, and exception types as `raise_on_error`.
         """
         limits = ToolCallLimits(
             per_tool=self.max_calls_per_tool_default,
@@ -136,6 +139,7 @@ class ToolSearchSettings(BaseSettings):
         for name in ("session_key", "token_counter", "tool_filter"):
             if name in options:
                 search_options[name] = options.pop(name)
+        options = {"raise_on_error": self.raise_on_error, "resolve_fallback": self.resolve_fallback, **options}
         # Made in any case: what cannot work is an error also while it is switched off.
         search = ToolSearchAdvisor(
             self._make_index(),
