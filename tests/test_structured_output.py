@@ -16,11 +16,14 @@ from typing_extensions import TypedDict
 from toolsearch import (
     AssistantMessage,
     ChatClient,
+    ChatMemory,
     ChatRequest,
     ChatResponse,
     ConfigurationError,
+    InMemoryRepository,
     JsonOutputConverter,
     Media,
+    MemoryAdvisor,
     OutputError,
     ProviderError,
     ResponseSchema,
@@ -237,7 +240,7 @@ def test_unchecked_answers_are_read_if_they_can_be_and_never_asked_for_again(ask
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
 def test_an_answer_that_was_cut_off_is_not_asked_for_again(ask, reason):
     cut = ChatResponse.of_text(GOOD[:20], finish_reason=reason)
-    with pytest.raises(StructuredOutputError, match="cut off.*allow more output tokens") as raised:
+    with pytest.raises(StructuredOutputError, match=r"cut off.*allow more output tokens") as raised:
         ask(ChatClient(model(cut)), "Go", response_type=Report)
     assert raised.value.response.finish_reason == reason
 
@@ -250,7 +253,7 @@ def test_a_whole_answer_counts_even_if_what_followed_was_cut_off(ask):
 @pytest.mark.parametrize("reason", ["refusal", "content_filter"])
 def test_a_refusal_is_not_asked_for_again(ask, reason):
     refusal = ChatResponse.of_text("I cannot help with that.", finish_reason=reason)
-    with pytest.raises(StructuredOutputError, match="refused to answer.*I cannot help"):
+    with pytest.raises(StructuredOutputError, match=r"refused to answer.*I cannot help"):
         ask(ChatClient(model(refusal)), "Go", response_type=Report)
 
 
@@ -355,6 +358,7 @@ def test_what_calls_for_more_rounds_is_the_loops_word(ask):
     scripted = model("WAIT", GOOD)
     response = ask(ChatClient(scripted, advisors=[loop]), "Go", response_type=Report).response
     assert response.value == REPORT
+    assert texts(scripted.requests[1])[-1] == "WAIT"
 
 
 # Streams
@@ -376,9 +380,9 @@ def test_a_stream_shows_nothing_before_the_answer_is_accepted():
 
 def test_a_stream_whose_answers_all_fail_shows_nothing():
     shown = []
-    with ChatClient(model(*[PROSE] * 4)).stream("Go", response_type=Report) as stream:
-        with pytest.raises(StructuredOutputError):
-            shown.extend(stream)
+    stream = ChatClient(model(*[PROSE] * 4)).stream("Go", response_type=Report)
+    with pytest.raises(StructuredOutputError):
+        shown.extend(stream)
     assert shown == []
 
 
@@ -483,8 +487,47 @@ def test_the_call_fits_a_loop_further_in_than_usual(ask):
 
 
 def test_an_advisor_outside_the_loop_is_refused():
-    with pytest.raises(ConfigurationError, match="outside the tool loop"):
+    with pytest.raises(ConfigurationError, match="further out than ToolCallingAdvisor"):
         ChatClient(model(GOOD), advisors=[StructuredOutputAdvisor(Report, order=100)]).call("Go")
+
+
+def test_an_advisor_around_a_memory_is_refused():
+    memory = MemoryAdvisor(ChatMemory(InMemoryRepository()), order=900)
+    with pytest.raises(ConfigurationError, match="further out than MemoryAdvisor"):
+        ChatClient(model(GOOD), advisors=[StructuredOutputAdvisor(Report), memory]).call("Go")
+
+
+@pytest.mark.parametrize("order", [200, 400, 900])
+def test_memory_keeps_the_prompt_and_the_accepted_answer_only(ask, order):
+    repository = InMemoryRepository()
+    scripted = model(CALL, PROSE, GOOD, *[PROSE] * 4, GOOD)
+    client = ChatClient(scripted, tools=[weather], advisors=[MemoryAdvisor(ChatMemory(repository), order=order)])
+    ask(client, "Weather?", response_type=Report, session_id="ann")
+    with pytest.raises(StructuredOutputError) as raised:
+        ask(client, "Really?", response_type=Report, session_id="ann")
+    assert [message.text for message in raised.value.response.messages] == [PROSE]
+    ask(client, "Again?", response_type=Report, session_id="ann")
+    tools = [] if order < 300 else ["", "12 degrees"]
+    *past, last = texts(scripted.requests[-1])
+    assert past == ["Weather?", *tools, GOOD]
+    assert last.startswith("Again?\n\nAnswer with JSON")
+
+
+def test_an_advisor_between_may_ask_again_after_a_failure(ask):
+    class Fallback:
+        order = 500
+
+        def advise(self, request):
+            try:
+                return (yield request)
+            except StructuredOutputError:
+                return (yield request.replace(options={"model": "better"}))
+
+    scripted = model(PROSE, GOOD)
+    client = ChatClient(scripted, advisors=[Fallback(), StructuredOutputAdvisor(Report, retries=0)])
+    outcome = ask(client, "Go")
+    assert (outcome.response.value, outcome.text_shown) == (REPORT, GOOD)
+    assert scripted.requests[1].options == {"model": "better"}
 
 
 def test_two_advisors_are_refused():
@@ -668,10 +711,7 @@ def test_a_refusal_over_the_wire_ends_the_turn(streamed):
     with OpenAIWireServer([reply]) as server, OpenAIChatModel("m", base_url=server.base_url, api_key="x") as adapter:
         client = ChatClient(adapter)
         with pytest.raises(StructuredOutputError, match=r"refused to answer.*I will not\."):
-            if streamed:
-                list(client.stream("Go", response_type=Report))
-            else:
-                client.call("Go", response_type=Report)
+            list(client.stream("Go", response_type=Report)) if streamed else client.call("Go", response_type=Report)
         assert len(server.requests) == 1
 
 

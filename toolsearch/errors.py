@@ -82,7 +82,7 @@ class StructuredOutputError(ToolSearchError):
     """A model gave no answer of the type that was asked for; the last `OutputError` is the ``__cause__``.
 
     Attributes:
-        response: the whole turn as it ended: its messages with the last answer, and the usage of all attempts.
+        response: the turn as it ended: its messages with the last answer, and the usage of all rounds and attempts.
         problem: what is wrong with that answer.
     """
 

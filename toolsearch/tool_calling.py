@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from .chat import ChatRequest, ChatResponse
 from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
-from .errors import ConfigurationError
+from .errors import ConfigurationError, StructuredOutputError
 from .limits import CallCounter, ToolCallLimits
 from .messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, Usage
 from .resolver import ToolResolver
@@ -184,7 +184,11 @@ class ToolCallingAdvisor:
                 if state.memory is not None:
                     state.memory.next_round(request.messages)
                 outgoing = yield from _hook(self.before_call(state, request), ChatRequest, "before_call")
-                response = yield outgoing
+                try:
+                    response = yield outgoing
+                except StructuredOutputError as error:
+                    error.response = _whole(state, error.response)
+                    raise
                 response = yield from _hook(self.after_call(state, response), ChatResponse, "after_call")
                 state.usage += response.usage
                 state.produced.append(response.message)
@@ -247,6 +251,11 @@ def _intercepted(
     """The calls that are answered before they run, by position."""
     found = {position: intercept(call) for position, call in enumerate(calls) if position not in settled}
     return {position: answer for position, answer in found.items() if answer is not None}
+
+
+def _whole(state: LoopState, last: ChatResponse) -> ChatResponse:
+    """The turn so far with its last response."""
+    return last.replace(messages=(*state.produced, last.message), usage=state.usage + last.usage)
 
 
 def _ended(response: ChatResponse, batch: ToolBatchResult, breach: str) -> ChatResponse:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from ..advisor import Advisor, in_order
 from ..chat import ChatRequest, ChatResponse, ResponseSchema
 from ..effects import AdvisorFlow
-from ..errors import ConfigurationError, OutputError, StructuredOutputError
+from ..errors import ConfigurationError, StructuredOutputError
 from ..messages import AssistantMessage, Message, Usage, UserMessage
 from ..model import ChatModel
 from ..names import wire_name
 from ..tool_calling import ToolCallingAdvisor, has_tool_calls
+from ..turn_memory import KeepsTurns
 from .converter import OutputConverter, converter_for
 
 __all__ = ["StructuredOutputAdvisor", "with_structured_output"]
@@ -43,7 +44,7 @@ class StructuredOutputAdvisor:
             only that turn changes.
         instructions: whether the model is told in words; by default if the provider is not held to the schema.
         raise_on_failure: False returns the last response, with `value` None, where no answer could be accepted.
-        order: its place in the chain, which must be inside the tool loop.
+        order: its place in the chain, which must be inside the tool loop, and further in than a memory.
 
     Example:
         >>> from toolsearch import ChatClient
@@ -80,8 +81,7 @@ class StructuredOutputAdvisor:
         if self.converter is None:
             response: ChatResponse = yield request
             return response
-        attempts = _Attempts(self, self.converter, native=False, more_rounds=has_tool_calls)
-        return attempts.outcome((yield from attempts.advise(request)))
+        return (yield from _Attempts(self, self.converter, native=False, more_rounds=has_tool_calls).advise(request))
 
     def _for(self, output: object, order: int) -> StructuredOutputAdvisor:
         """The same options for another type."""
@@ -105,7 +105,7 @@ def with_structured_output(advisors: Sequence[Advisor], response_type: object, m
         model: the client's.
 
     Raises:
-        ConfigurationError: for a wrong type, two such advisors, or one outside the tool loop.
+        ConfigurationError: for a wrong type, two such advisors, or one further out than the tool loop or a memory.
     """
     given = [advisor for advisor in advisors if isinstance(advisor, StructuredOutputAdvisor)]
     if response_type is None and not given:
@@ -116,17 +116,19 @@ def with_structured_output(advisors: Sequence[Advisor], response_type: object, m
             "response_type="
         )
     loop = next((advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor)), None)
-    chosen = given[0] if given else StructuredOutputAdvisor(order=_ORDER if loop is None else max(_ORDER, loop.order))
+    outer = [advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor | KeepsTurns)]
+    chosen = given[0] if given else StructuredOutputAdvisor(order=max([_ORDER, *(advisor.order for advisor in outer)]))
     if response_type is not None:
         chosen = chosen._for(response_type, chosen.order)
     others = [advisor for advisor in advisors if not isinstance(advisor, StructuredOutputAdvisor)]
     if chosen.converter is None:
         return tuple(others)
-    if loop is not None and chosen.order < loop.order:
-        raise ConfigurationError(
-            f"StructuredOutputAdvisor(order={chosen.order}) is outside the tool loop (order={loop.order}), where each "
-            "retry would run the loop again; give it a higher order"
-        )
+    for advisor in outer:
+        if chosen.order < advisor.order:
+            raise ConfigurationError(
+                f"StructuredOutputAdvisor(order={chosen.order}) is further out than {type(advisor).__name__}"
+                f"(order={advisor.order}), which would run again, or store, with every retry; give it a higher order"
+            )
     attempts = _Attempts(
         chosen,
         chosen.converter,
@@ -149,7 +151,8 @@ class _Acceptance:
         self._attempts.begin()
         if self._attempts.options.validate:
             request = request.replace(buffered=True)
-        return self._attempts.outcome((yield request))
+        response: ChatResponse = yield request
+        return response
 
 
 class _Attempts:
@@ -177,17 +180,6 @@ class _Attempts:
         """Count from the start: a turn begins, or is begun again by an advisor around it."""
         self._left = self.options.retries
         self._made = 0
-        self._failure: ValueError | None = None
-
-    def outcome(self, response: ChatResponse) -> ChatResponse:
-        """Return the turn's response, or raise that none of its answers fits."""
-        if self._failure is None or not self.options.raise_on_failure:
-            return response
-        raise StructuredOutputError(
-            f"the answer cannot be used, after {self._made} attempt{'s' * (self._made != 1)}: {self._failure}",
-            response=response,
-            problem=str(self._failure),
-        ) from self._failure
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
         request = request.replace(
@@ -200,7 +192,6 @@ class _Attempts:
             response: ChatResponse = yield sent
             usage += response.usage
             response = response.replace(usage=usage)
-            self._failure = None
             if response.tool_calls or self._more_rounds(response):
                 return response
             self._made += 1
@@ -208,14 +199,19 @@ class _Attempts:
                 return response.replace(value=self._converter.parse(response.text))
             except ValueError as error:
                 failure = error
-            if not self.options.validate:
-                return response
             hopeless = _hopeless(response)
-            if hopeless or not self._left:
-                self._failure = _explained(failure, hopeless)
-                return response
+            if hopeless or not self._left or not self.options.validate:
+                return self._given_up(response, failure, hopeless)
             self._left -= 1
             sent = request.replace(messages=self._sent_back(request.messages, response.text, failure))
+
+    def _given_up(self, response: ChatResponse, failure: ValueError, hopeless: str) -> ChatResponse:
+        if not (self.options.validate and self.options.raise_on_failure):
+            return response
+        problem = hopeless or str(failure)
+        attempts = f"{self._made} attempt{'s' * (self._made != 1)}"
+        message = f"the answer cannot be used, after {attempts}: {problem}"
+        raise StructuredOutputError(message, response=response, problem=problem) from failure
 
     def _sent_back(self, messages: Sequence[Message], answer: str, failure: ValueError) -> tuple[Message, ...]:
         """The round's messages with the latest answer and what is wrong with it; earlier attempts are left out."""
@@ -254,14 +250,6 @@ def _hopeless(response: ChatResponse) -> str:
         text = response.text if len(response.text) <= _EXCERPT else response.text[:_EXCERPT] + "…"
         return f"the model refused to answer (finish reason {response.finish_reason!r}): {text!r}"
     return ""
-
-
-def _explained(failure: ValueError, hopeless: str) -> ValueError:
-    if not hopeless:
-        return failure
-    explained = OutputError(hopeless)
-    explained.__cause__ = failure
-    return explained
 
 
 def _name(converter: OutputConverter) -> str:
