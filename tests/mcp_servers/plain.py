@@ -1,6 +1,7 @@
 """A server of the old protocol in plain Python, which starts quickly: `plain.py NAME TOOL...`.
 
-Every tool answers `NAME.TOOL` and its arguments; these do more: `pid`, `crash`, `refuse`, `hang`, `linger`.
+Every tool answers `NAME.TOOL` and its arguments; these do more: `pid`, `crash`, `refuse`, `hang`, `wait`,
+`linger`.
 """
 
 import json
@@ -24,6 +25,10 @@ def call(tool: str, arguments: dict) -> str | None:
             print(f"{name}: about to crash", file=sys.stderr, flush=True)
             os._exit(3)
         case "hang":
+            return None
+        case "wait":  # says that it has started, and never answers
+            with open(arguments["fifo"], "w") as signal:  # noqa: PTH123
+                signal.write("started\n")
             return None
     return f"{name}.{tool} {json.dumps(arguments)}"
 
