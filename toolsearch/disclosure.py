@@ -14,7 +14,7 @@ from typing import Self, cast
 from .errors import ConfigurationError
 from .indexes.response import ToolHit, ToolSearchResponse
 from .names import closest_names
-from .observer import ObservedSearch, Watch
+from .observer import ObservedSearch, watch_here
 from .savings import SearchRecord
 from .search_tool import (
     SEARCH_TOOL,
@@ -291,7 +291,7 @@ class DisclosureTurn:
         self.close()
 
     def _search(self, query: str, max_results: int, category: str | None = None) -> ToolSearchResponse:
-        with Watch.here(ObservedSearch(query, max_results, category)) as watch, watch.current():
+        with watch_here(ObservedSearch, query, max_results, category) as watch, watch.current():
             response = self._lease.search(query, max_results=max_results, category=category)
             watch.result = response
             return response

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextvars
 import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import Any, cast
 
@@ -31,7 +31,7 @@ from .errors import AsyncCallableError, ConfigurationError
 from .execution import arun_batch, run_batch
 from .model import ChatModel
 from .model_stream import AsyncModelStream, ModelStream
-from .observer import ObservedRound, ObservedTurn, Observer, Watch
+from .observer import ObservedRound, ObservedTurn, Observer, Watch, watch
 from .tool import Tool
 from .worker import in_worker_thread
 
@@ -69,9 +69,9 @@ class Turn:
         self._depth = len(advisors)
         self._path = ChunkPath(advisors) if streaming else None
         self._chain = _with_tools(advisors, request, self._path, tools)
-        self._operation = ObservedTurn(request, model, streaming)
-        self._watch = Watch(None, self._operation)
-        self._attached = ExitStack()
+        self._request = request
+        self._watch = Watch()
+        self._attached: AbstractContextManager[object] = nullcontext()
 
     def start(self) -> Operation | None:
         """Return the first operation, None when the turn is already over."""
@@ -95,8 +95,10 @@ class Turn:
             return None
 
     def _observe(self, observer: Observer) -> None:
-        self._watch = Watch(observer, self._operation)
-        self._attached.enter_context(self._watch.current())
+        self._watch = watch(observer, ObservedTurn, self._request, self.model, self.streaming)
+        attached = ExitStack()
+        attached.enter_context(self._watch.current())
+        self._attached = attached
 
     def current(self) -> AbstractContextManager[object]:
         """What an effect of the turn is performed in."""
@@ -128,7 +130,7 @@ class Turn:
     def watch(self, request: ChatRequest) -> Watch:
         """Watch the round that has just been noted."""
         with self.current():
-            return Watch(self.observer, ObservedRound(request, self.model, self._rounds, self.streaming))
+            return watch(self.observer, ObservedRound, request, self.model, self._rounds, self.streaming)
 
     def chunks(self, chunk: ChatChunk) -> tuple[ChatChunk, ...]:
         """What the caller sees of a chunk of the model; calls stay inside."""
@@ -181,13 +183,13 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
     match operation:
         case CallModel(request):
             yield turn.round(request)
-            with turn.watch(request) as watch:
+            with turn.watch(request) as seen:
                 if turn.streaming:
-                    response = yield from _stream(turn, request, watch)
+                    response = yield from _stream(turn, request, seen)
                 else:
-                    with watch.current():
+                    with seen.current():
                         response = _checked(turn.model.call(request), turn.model)
-                watch.result = response
+                seen.result = response
             return response
         case Show(chunks):
             yield from chunks
@@ -206,8 +208,8 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
             return None
 
 
-def _stream(turn: Turn, request: ChatRequest, watch: Watch) -> Generator[StreamEvent, None, ChatResponse]:
-    with ModelStream(turn.model, request, watch, turn.mark) as answer:
+def _stream(turn: Turn, request: ChatRequest, seen: Watch) -> Generator[StreamEvent, None, ChatResponse]:
+    with ModelStream(turn.model, request, seen, turn.mark) as answer:
         for chunk in answer:
             yield from turn.chunks(chunk)
     yield from turn.round_over()
@@ -232,15 +234,15 @@ async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
                 if isinstance(operation, CallModel) and turn.streaming:
                     # An async generator cannot delegate, so the one operation that streams is written out here.
                     yield turn.round(operation.request)
-                    with turn.watch(operation.request) as watch:
-                        async with AsyncModelStream(turn.model, operation.request, watch, turn.mark) as answer:
+                    with turn.watch(operation.request) as seen:
+                        async with AsyncModelStream(turn.model, operation.request, seen, turn.mark) as answer:
                             async for chunk in answer:
                                 for shown in turn.chunks(chunk):
                                     yield shown
                         for shown in turn.round_over():
                             yield shown
                         result: Any = answer.response()
-                        watch.result = result
+                        seen.result = result
                 else:
                     for event in _before(turn, operation):
                         yield event
@@ -281,8 +283,8 @@ def _finished(operation: RunTools, batch: ToolBatchResult) -> tuple[StreamEvent,
 async def _aoperate(turn: Turn, operation: Operation) -> Any:
     match operation:
         case CallModel(request):
-            with turn.watch(request) as watch, watch.current():
-                watch.result = response = _checked(await turn.model.acall(request), turn.model)
+            with turn.watch(request) as seen, seen.current():
+                seen.result = response = _checked(await turn.model.acall(request), turn.model)
                 return response
         case RunTools():
             with turn.current():

@@ -19,7 +19,7 @@ from .effects import RunTools, ToolBatchResult
 from .errors import AsyncCallableError, ToolSearchError
 from .messages import Media, ToolCall, ToolMessage
 from .names import closest_names
-from .observer import ObservedToolCall, Observer, Watch
+from .observer import ObservedToolCall, Observer, Watch, watch
 from .tool import Tool, ToolContext
 from .worker import TookTooLongError, in_worker_thread
 
@@ -61,10 +61,10 @@ class _Invocation:
 _Flow = Generator[_Invocation, _Result, ToolMessage]
 
 
-def _answer(call: ToolCall, batch: RunTools, watch: Watch) -> _Flow:
+def _answer(call: ToolCall, batch: RunTools, seen: Watch) -> _Flow:
     """What becomes of one call; yields the invocation, if it comes to one, and returns the result message.
 
-    Errors that are answered rather than raised are noted in `watch`.
+    Errors that are answered rather than raised are noted in `seen`.
     """
     from .arguments import ArgumentError, parse_arguments
 
@@ -81,16 +81,16 @@ def _answer(call: ToolCall, batch: RunTools, watch: Watch) -> _Flow:
     except AsyncCallableError:
         raise  # the programmer chose the wrong driver; the model cannot mend that
     except ArgumentError as error:
-        watch.error = error
+        seen.error = error
         return ToolMessage(call.id, call.name, str(error), is_error=True)
     except TookTooLongError as error:
-        watch.error = error
+        seen.error = error
         text = f"{call.name} did not answer within {tool.timeout:g} seconds; it may still be running."
         return ToolMessage(call.id, call.name, text, is_error=True)
     except Exception as error:
         if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
             raise
-        watch.error = error
+        seen.error = error
         return ToolMessage(call.id, call.name, error_text(error), is_error=True)
     return ToolMessage(call.id, call.name, content, media=media)
 
@@ -154,13 +154,9 @@ def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
     return ToolBatchResult(tuple(messages), direct)
 
 
-def _watch(call: ToolCall, batch: RunTools, observer: Observer | None) -> Watch:
-    return Watch(observer, ObservedToolCall(call, batch.tools.get(call.name), batch.request))
-
-
 def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
-    with _watch(call, batch, observer) as watch, watch.current():
-        flow = _answer(call, batch, watch)
+    with watch(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as seen, seen.current():
+        flow = _answer(call, batch, seen)
         try:
             invocation = next(flow)
             while True:
@@ -172,7 +168,7 @@ def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> Too
                     invocation = flow.send(result)
         except StopIteration as stop:
             message: ToolMessage = stop.value
-            watch.result = message
+            seen.result = message
             return message
         finally:
             flow.close()
@@ -257,8 +253,8 @@ def _next(lanes: deque[list[int]]) -> list[int] | None:
 
 
 async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
-    with _watch(call, batch, observer) as watch, watch.current():
-        flow = _answer(call, batch, watch)
+    with watch(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as seen, seen.current():
+        flow = _answer(call, batch, seen)
         try:
             invocation = next(flow)
             while True:
@@ -270,7 +266,7 @@ async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None)
                     invocation = flow.send(result)
         except StopIteration as stop:
             message: ToolMessage = stop.value
-            watch.result = message
+            seen.result = message
             return message
         finally:
             flow.close()

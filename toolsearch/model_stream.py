@@ -71,8 +71,11 @@ class ModelStream(_Checked):
 
     def __next__(self) -> ChatChunk:
         while True:
-            with self._watch.current():
-                item = next(self._items, _END)  # the end comes as a value: `current` is to see errors only
+            if self._watch.observed:
+                with self._watch.current():
+                    item = next(self._items, _END)  # the end comes as a value: `current` is to see errors only
+            else:
+                item = next(self._items, _END)
             if item is _END:
                 raise StopIteration
             if (chunk := self._chunk(item)) is not None:

@@ -6,12 +6,12 @@ stream's chunk is with its consumer nothing is current, and a turn that is left 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
     from .chat import ChatRequest
@@ -28,7 +28,11 @@ __all__ = [
     "ObservedTurn",
     "Observer",
     "Watch",
+    "watch",
+    "watch_here",
 ]
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +169,16 @@ class Watch:
 
     __slots__ = ("_observation", "_observer", "error", "result")
 
-    def __init__(self, observer: Observer | None, operation: Observed) -> None:
+    def __init__(self, observer: Observer | None = None, observation: Observation | None = None) -> None:
         self.result: Any = None
         self.error: BaseException | None = None
         self._observer = observer
-        self._observation = observer.begin(operation) if observer is not None else None
+        self._observation = observation
 
-    @classmethod
-    def here(cls, operation: Observed) -> Self:
-        """Watch for the observer of the turn that is running here, if any."""
-        return cls(_observer.get(), operation)
+    @property
+    def observed(self) -> bool:
+        """Whether anybody looks."""
+        return self._observation is not None
 
     def current(self) -> AbstractContextManager[object]:
         """Make the operation current; without an observer this does nothing."""
@@ -202,3 +206,15 @@ class Watch:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.end(error)
+
+
+def watch(observer: Observer | None, operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Watch:
+    """Tell `observer` that an operation begins; without one nothing is even made of it."""
+    if observer is None:
+        return Watch()
+    return Watch(observer, observer.begin(operation(*args, **kwargs)))
+
+
+def watch_here(operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Watch:
+    """Tell the observer of the turn that is running here, if any."""
+    return watch(_observer.get(), operation, *args, **kwargs)
