@@ -206,13 +206,13 @@ class Connection:
     def _conclude(self, failure: BaseException | None, stderr: str) -> None:
         was_ready = self.state == "ready"
         self.stale = False
-        if not self._closing:
+        if not self._closing and not self._forgotten:  # a server that forgets sessions is there all the same
             self.attempts.ended(started=was_ready)
         if self._closing:
             self._over("closed", _CLOSED)
         elif was_ready:
-            itself = "it has forgotten this session" if self._forgotten else "it ended by itself"
-            self._over("stopped", itself if failure is None else _describe(failure), stderr)
+            itself = "it ended by itself" if failure is None else _describe(failure)
+            self._over("stopped", "it has forgotten this session" if self._forgotten else itself, stderr)
         else:
             self._over("failed", _describe(failure) if failure is not None else "it ended by itself", stderr)
 
