@@ -16,6 +16,7 @@ from trio.testing import MockClock
 from toolsearch import (
     AsyncCallableError,
     ChatRequest,
+    ConfigurationError,
     Media,
     RunTools,
     Tool,
@@ -341,6 +342,26 @@ def test_errors_that_are_to_be_raised_are_after_the_siblings_have_run(execute, r
 def test_errors_of_other_types_are_answered(execute, raise_on_error):
     result = execute(("fail", {}), tools=[Tool("fail", fn=fails(KeyError("gone")))], raise_on_error=raise_on_error)
     assert contents(result) == ["KeyError: 'gone'"]
+
+
+def test_answers_to_errors_may_be_worded_by_the_application(execute):
+    def worded(call: ToolCall, error: Exception) -> str:
+        if isinstance(error, KeyError):
+            raise error
+        return f"{call.name} is closed today"
+
+    tools = [Tool("fail", fn=fails(ValueError("secret"))), Tool("gone", fn=fails(KeyError("gone"))), echo]
+    calls = [("fail", {}), ("echo", {"text": "hi"}), ("echo", {})]
+    result = execute(*calls, tools=tools, on_error=worded)
+    assert contents(result)[:2] == ["fail is closed today", "hi"]
+    assert "'text': required" in contents(result)[2]  # what the model got wrong is told as ever
+    assert [message.is_error for message in result.messages] == [True, False, True]
+    with pytest.raises(KeyError):
+        execute(("gone", {}), tools=tools, on_error=worded)
+    with pytest.raises(ConfigurationError, match="on_error must return a text"):
+        execute(("fail", {}), tools=tools, on_error=lambda call, error: None)
+    with pytest.raises(ValueError, match="secret"):
+        execute(("fail", {}), tools=tools, on_error=worded, raise_on_error=(ValueError,))
 
 
 def test_of_several_errors_to_raise_the_first_in_call_order_is_raised(execute):

@@ -189,8 +189,15 @@ def test_errors_of_other_types_are_answered(ask):
     assert tool_results(ask(client, "Hi").response) == ["LookupError: no such thing"]
 
 
+def test_an_application_may_word_the_answers_to_errors(ask):
+    advisor = ToolCallingAdvisor(on_error=lambda call, error: f"{call.name}: try again later")
+    client = client_of([[("fail", {})], "Sorry."], fail, advisor=advisor)
+    assert tool_results(ask(client, "Hi").response) == ["fail: try again later"]
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"raise_on_error": "LookupError"}, {"raise_on_error": (int,)}, {"more_rounds": True}]
+    "wrong",
+    [{"raise_on_error": "LookupError"}, {"raise_on_error": (int,)}, {"more_rounds": True}, {"on_error": "sorry"}],
 )
 def test_options_that_cannot_work_are_refused(wrong):
     with pytest.raises(ConfigurationError):

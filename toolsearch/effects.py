@@ -37,6 +37,16 @@ class RunTools:
         request: the request of this round: its context, session id and tenant reach the tools.
         answers: results of calls that are not to run, by their position in `calls`.
         raise_on_error: True, or exception types: a tool's error of such a type is raised instead of answered.
+        on_error: words the answer to any other error of a tool; None: its type and text.
+
+    Example:
+        >>> from toolsearch.tool import Tool
+        >>> RunTools(
+        ...     calls=(ToolCall("call_1", "ping"),),
+        ...     tools={"ping": Tool("ping", fn=lambda: "pong")},
+        ...     request=ChatRequest(messages=()),
+        ... ).answers
+        {}
     """
 
     calls: tuple[ToolCall, ...]
@@ -44,6 +54,7 @@ class RunTools:
     request: ChatRequest
     answers: Mapping[int, ToolMessage] = field(default_factory=dict)
     raise_on_error: bool | tuple[type[Exception], ...] = False
+    on_error: Callable[[ToolCall, Exception], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,10 @@ class ToolBatchResult:
     Args:
         messages: one for each call.
         return_direct: every tool of the batch says that its result is the response, and none failed.
+
+    Example:
+        >>> ToolBatchResult((ToolMessage("call_1", "ping", "pong"),)).messages[0].content
+        'pong'
     """
 
     messages: tuple[ToolMessage, ...]
@@ -62,14 +77,24 @@ class ToolBatchResult:
 @dataclass(frozen=True, slots=True)
 class Perform:
     """Call `fn` without arguments. Async drivers run a sync `fn` in a worker thread and await an async one;
-    sync drivers refuse an async one with `AsyncCallableError`."""
+    sync drivers refuse an async one with `AsyncCallableError`.
+
+    Example:
+        >>> Perform(lambda: 42).fn()
+        42
+    """
 
     fn: Callable[[], Any] = field()
 
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wait `seconds` on the client's clock."""
+    """Wait `seconds` on the client's clock.
+
+    Example:
+        >>> Sleep(0.5).seconds
+        0.5
+    """
 
     seconds: float
 

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from .effects import RunTools, ToolBatchResult
-from .errors import AsyncCallableError, ToolSearchError
+from .errors import AsyncCallableError, ConfigurationError, ToolSearchError
 from .messages import Media, ToolCall, ToolMessage
 from .names import closest_names
 from .observer import ObservedToolCall, Observer, Watch, watch
@@ -91,7 +91,7 @@ def _answer(call: ToolCall, batch: RunTools, seen: Watch) -> _Flow:
         if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
             raise
         seen.error = error
-        return ToolMessage(call.id, call.name, error_text(error), is_error=True)
+        return ToolMessage(call.id, call.name, _worded(call, error, batch), is_error=True)
     return ToolMessage(call.id, call.name, content, media=media)
 
 
@@ -112,6 +112,16 @@ def error_text(error: Exception) -> str:
     if isinstance(error, ToolSearchError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _worded(call: ToolCall, error: Exception, batch: RunTools) -> str:
+    """The answer to a tool's error, as the application words it if it does."""
+    if batch.on_error is None:
+        return error_text(error)
+    text: object = batch.on_error(call, error)
+    if not isinstance(text, str):
+        raise ConfigurationError(f"on_error must return a text for the model, not {text!r:.100}") from error
+    return text
 
 
 def _lanes(batch: RunTools) -> list[list[int]]:

@@ -41,6 +41,15 @@ class LoopState:
         memory: what keeps this turn further in; None where the loop sends the whole conversation itself.
         history: whether each round is sent the turn so far, or only what is new since the last one.
         extra: for subclasses: what they keep for the turn, under names of their own.
+
+    Example:
+        >>> class Counting(ToolCallingAdvisor):
+        ...     def finalize_loop(self, state, response):
+        ...         return response.with_text(f"{response.text} ({state.round} rounds)")
+        >>> from toolsearch import ChatClient
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> ChatClient(ScriptedChatModel(["Hi."]), advisors=[Counting()]).call("Hello").text
+        'Hi. (1 rounds)'
     """
 
     request: ChatRequest
@@ -77,6 +86,8 @@ class ToolCallingAdvisor:
         order: its place in the chain; advisors with a higher order see every round.
         limits: on the calls of one turn.
         raise_on_error: False answers a tool's exception to the model, True raises it, exception types raise those.
+        on_error: called with the call and a tool's exception that is not raised; returns what to tell the model, or
+            raises. It runs between two rounds, so it should not wait for anything. By default, type and text.
         more_rounds: whether a response calls for running tools; by default, whether it holds tool calls.
         history: False sends each round only what is new since the last one, for an advisor further in that keeps the
             conversation; None decides by the chain: False where a `MemoryAdvisor` is further in and has a session.
@@ -105,6 +116,7 @@ class ToolCallingAdvisor:
         order: int = 300,
         limits: ToolCallLimits | None = None,
         raise_on_error: bool | type[Exception] | tuple[type[Exception], ...] = False,
+        on_error: Callable[[ToolCall, Exception], str] | None = None,
         more_rounds: Callable[[ChatResponse], bool] = has_tool_calls,
         history: bool | None = None,
         resolver: ToolResolver | None = None,
@@ -112,6 +124,8 @@ class ToolCallingAdvisor:
     ) -> None:
         if not callable(more_rounds):
             raise ConfigurationError("more_rounds must be a callable: response -> bool")
+        if on_error is not None and not callable(on_error):
+            raise ConfigurationError("on_error must be a callable: (call, error) -> text for the model")
         self.order = order
         self.limits = limits or ToolCallLimits()
         if isinstance(raise_on_error, type):
@@ -119,6 +133,7 @@ class ToolCallingAdvisor:
         if not isinstance(raise_on_error, bool) and not all(_is_error_type(kind) for kind in raise_on_error):
             raise ConfigurationError(f"raise_on_error is a bool, or exception types, not {raise_on_error!r}")
         self.raise_on_error = raise_on_error if isinstance(raise_on_error, bool) else tuple(raise_on_error)
+        self.on_error = on_error
         self.more_rounds = more_rounds
         self.history = history
         if resolve_fallback and resolver is None:
@@ -235,6 +250,7 @@ class ToolCallingAdvisor:
             request=outgoing,
             answers=answers,
             raise_on_error=self.raise_on_error,
+            on_error=self.on_error,
         )
         return batch, breach
 

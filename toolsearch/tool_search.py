@@ -49,7 +49,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         run_undiscovered: run a call of a tool that was not disclosed yet, instead of loading it and asking again.
         token_counter: counts for `bypass_below` and `reply.tool_search`; by default a built-in estimate.
         order: its place in the chain.
-        options: those of `ToolCallingAdvisor`: `limits`, `raise_on_error`, `more_rounds`, `history`.
+        options: those of `ToolCallingAdvisor`: `limits`, `raise_on_error`, `on_error`, `more_rounds`, `history`, ...
 
     Raises:
         ConfigurationError: for an argument that cannot work.
