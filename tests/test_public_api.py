@@ -23,6 +23,7 @@ AsyncChatMemoryRepository
 AsyncChatStream
 AugmentedCall
 AugmentedTools
+ChainedToolResolver
 ChatChunk
 ChatClient
 ChatMemory
@@ -41,6 +42,7 @@ DuplicateToolError
 Effect
 InMemoryRepository
 IndexFailure
+JsonOutputConverter
 LoopState
 Media
 MemoryAdvisor
@@ -49,9 +51,12 @@ MemoryWindow
 Message
 MissingExtraError
 Observer
+OutputConverter
+OutputError
 Perform
 ProviderError
 ProviderProtocolError
+ResponseSchema
 RoundStarted
 RunTools
 SearchRecord
@@ -59,8 +64,11 @@ SessionKey
 SessionToolIndex
 Sleep
 SqliteRepository
+StaticToolResolver
 StreamEvent
 StreamStateError
+StructuredOutputAdvisor
+StructuredOutputError
 SystemClock
 SystemMessage
 TokenWindow
@@ -74,6 +82,7 @@ ToolFilter
 ToolFinished
 ToolMessage
 ToolReference
+ToolResolver
 ToolSearchAdvisor
 ToolSearchError
 ToolSearchReport

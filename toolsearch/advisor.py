@@ -69,5 +69,7 @@ def in_order(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
     for advisor in chain:
         if not callable(getattr(advisor, "advise", None)) or not isinstance(getattr(advisor, "order", None), int):
             hint = " (pass an instance, not the class)" if isinstance(advisor, type) else ""
-            raise ConfigurationError(f"{advisor!r} is not an advisor: it needs `order: int` and `advise(request)`{hint}")
+            raise ConfigurationError(
+                f"{advisor!r} is not an advisor: it needs `order: int` and `advise(request)`{hint}"
+            )
     return tuple(sorted(chain, key=lambda advisor: advisor.order))

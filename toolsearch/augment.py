@@ -30,6 +30,11 @@ class AugmentedCall(Generic[FieldsT]):
         arguments: all arguments of the model, added ones included.
         fields: the added ones, parsed.
         context: what the tool is given.
+
+    Example:
+        >>> call = AugmentedCall(Tool("ping"), {"reason": "why not"}, None, ToolContext())
+        >>> call.arguments["reason"]
+        'why not'
     """
 
     tool: Tool

@@ -37,6 +37,10 @@ class ResponseSchema:
     Args:
         name: what the form is called, in the characters a-z A-Z 0-9 _ -.
         schema: a JSON Schema whose root is an object.
+
+    Example:
+        >>> ResponseSchema("city", {"type": "object", "properties": {"name": {"type": "string"}}}).name
+        'city'
     """
 
     name: str
@@ -58,6 +62,12 @@ class ChatRequest:
         buffered: hold streamed text back until the advisor that set this returns its response; then the text of that
             response is shown, and nothing of rejected answers or earlier rounds.
         memory: set by the client where an advisor further in than the tool loop keeps the conversation.
+
+    Example:
+        >>> from toolsearch.messages import UserMessage
+        >>> request = ChatRequest(messages=[UserMessage("Hi")], options={"temperature": 0})
+        >>> request.replace(options={}).options
+        {}
     """
 
     messages: Sequence[Message]
@@ -94,6 +104,10 @@ class ChatResponse:
             checked: none was asked for, or the turn ended with tool results or tool calls instead of an answer.
         raw: the provider's own response object, of the last round.
         streamed_in: set by the drivers: the turn in whose stream its text has already been shown.
+
+    Example:
+        >>> ChatResponse.of_text("Hello").with_text("HELLO").text
+        'HELLO'
     """
 
     messages: Sequence[Message] = ()

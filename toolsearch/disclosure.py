@@ -35,6 +35,10 @@ class DisclosureSettings:
 
     Raises:
         ConfigurationError: for a value out of range.
+
+    Example:
+        >>> DisclosureSettings(max_results=3).max_results_limit
+        10
     """
 
     max_results: int = 5
@@ -179,6 +183,13 @@ class DisclosureTurn:
         offer: what the session was shown at its first turn.
         searches: the searches of this turn.
         loaded: the tools disclosed in this turn, in order.
+
+    Example:
+        >>> from toolsearch.indexes import ToolReference
+        >>> tools = ToolSet([ToolReference(name="get_weather")])
+        >>> with Disclosure(SessionToolIndex("regex")).open("ann", tools) as turn:
+        ...     turn.declare(), turn.call("no_such_tool")
+        ((), "There is no tool 'no_such_tool'. Find the tool you need with tool_search first.")
     """
 
     def __init__(

@@ -27,6 +27,10 @@ class Media:
         mime_type: e.g. ``"image/png"``.
         data: the bytes themselves; empty when `url` is given.
         url: where a provider can fetch it instead.
+
+    Example:
+        >>> Media("image/png", url="https://example.org/a.png").data
+        b''
     """
 
     mime_type: str
@@ -61,7 +65,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """Instructions of the application."""
+    """Instructions of the application.
+
+    Example:
+        >>> SystemMessage("Be brief.").text
+        'Be brief.'
+    """
 
     role: ClassVar[str] = "system"
     text: str
@@ -69,7 +78,12 @@ class SystemMessage:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user says; it starts a turn."""
+    """What the user says; it starts a turn.
+
+    Example:
+        >>> UserMessage("What is this?", (Media("image/png", b"..."),)).media[0].mime_type
+        'image/png'
+    """
 
     role: ClassVar[str] = "user"
     text: str
@@ -78,7 +92,12 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What the model says, with the tool calls it wants."""
+    """What the model says, with the tool calls it wants.
+
+    Example:
+        >>> AssistantMessage("It rains.").role
+        'assistant'
+    """
 
     role: ClassVar[str] = "assistant"
     text: str = ""
@@ -98,6 +117,10 @@ class ToolMessage:
         content: the result as text.
         is_error: whether the tool did not do what was asked.
         media: images and the like, for providers that take them in a result.
+
+    Example:
+        >>> ToolMessage("call_1", "weather", "rain").is_error
+        False
     """
 
     role: ClassVar[str] = "tool"

@@ -16,6 +16,10 @@ class SearchRecord:
         query: the query as the model wrote it.
         hits: names of the tools it was told of, best first.
         category: the category it asked for, if any.
+
+    Example:
+        >>> SearchRecord("weather", ("get_weather",)).hits
+        ('get_weather',)
     """
 
     query: str

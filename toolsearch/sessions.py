@@ -33,6 +33,10 @@ class ToolSearchRequest:
         query: what to look for.
         max_results: at most this many hits; None means 5.
         category: only tools with this source or tag.
+
+    Example:
+        >>> ToolSearchRequest(session_id=("acme", "42"), query="weather").max_results is None
+        True
     """
 
     session_id: Hashable

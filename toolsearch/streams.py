@@ -78,7 +78,18 @@ class ChatStream(_Stream):
 
 
 class AsyncChatStream(_Stream):
-    """The async twin of `ChatStream`; use it in an ``async with`` block if you may leave it early."""
+    """The async twin of `ChatStream`; use it in an ``async with`` block if you may leave it early.
+
+    Example:
+        >>> import anyio
+        >>> from toolsearch import ChatClient
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> async def main():
+        ...     async with ChatClient(ScriptedChatModel(["Hello there"])).astream("Hi") as stream:
+        ...         return "".join([text async for text in stream])
+        >>> anyio.run(main)
+        'Hello there'
+    """
 
     def __init__(self, turn: Turn) -> None:
         super().__init__(turn)
