@@ -209,6 +209,17 @@ def test_system_messages_are_the_applications_and_come_first(ask: Ask, order: in
     assert sent(model)[-1] == ["s:New rules.", "s:In short: 1.", "u:1", "a:ok", "u:2"]
 
 
+def test_system_messages_later_in_a_request_stay_in_their_place_and_are_not_stored(ask: Ask, order: int) -> None:
+    """And one that memory has as well is sent once."""
+    memory = memory_of()
+    memory.append("s", [S("In short."), U("0"), A("zero")])
+    client, model = client_of([[add_call()], "Three.", "ok"], memory, order=order)
+    ask(client, messages=[S("In short."), U("1 + 2?"), S("Be quick.")], session_id="s")
+    past = ["s:In short.", "u:0", "a:zero"]
+    assert sent(model)[1] == [*past, "u:1 + 2?", "s:Be quick.", "!add", "=3"]
+    assert said(memory.messages("s"))[3:5] == ["u:1 + 2?", "!add" if order == INSIDE else "a:Three."]
+
+
 def test_media_are_kept(ask: Ask, order: int, tmp_path: Path) -> None:
     """The image that the user showed is sent again."""
     image = Media("image/png", b"\x89PNG\x00\xff")

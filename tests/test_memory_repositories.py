@@ -316,8 +316,13 @@ def test_several_processes_write_one_file(path):
 
 
 def forked(repository: SqliteRepository) -> None:
+    inherited = list(repository._connections._idle)
     repository.append(KEY, [UserMessage("child")])
+    assert inherited
+    assert not set(inherited) & set(repository._connections._idle)
     repository.close()
+    for connection in inherited:
+        connection.execute("PRAGMA user_version")  # not closed either
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")

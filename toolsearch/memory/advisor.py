@@ -177,8 +177,9 @@ def _store(memory: ChatMemory, key: SessionKey, turn: Sequence[Message]) -> Gene
 
 
 def _outgoing(memory: ChatMemory, head: Sequence[Message], stored: _Stored, joined: Joined) -> tuple[Message, ...]:
-    system = (message for message in stored.system if message not in head)
-    return (*head, *system, *windowed(joined.past, joined.current, memory.window), *joined.current)
+    # The loop gathers a turn's system messages in front of what is new; those from further on stay in their place.
+    system = (message for message in dict.fromkeys((*head, *stored.system)) if message not in joined.current)
+    return (*system, *windowed(joined.past, joined.current, memory.window), *joined.current)
 
 
 def _head(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
