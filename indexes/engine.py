@@ -67,8 +67,8 @@ class TermEngine:
 
     def best(
         self, queries: Iterable[tantivy.Query], limit: int, category: Category | None = None, count: bool = False
-    ) -> tuple[list[tuple[int, float]], int | None]:
-        """Return the (position, score) of the best tools for the sum of `queries`, and how many match in all."""
+    ) -> tuple[dict[int, float], int | None]:
+        """Return position -> score of the best tools for the sum of `queries`, and how many match in all."""
         should = [(tantivy.Occur.Should, query) for query in queries]
         query = should[0][1] if len(should) == 1 else tantivy.Query.boolean_query(should)
         if category is not None:
@@ -79,4 +79,4 @@ class TermEngine:
         hits = result.hits
         positions = cast("list[int]", self._searcher.fast_field_values("position", [address for _, address in hits]))
         total = cast("int | None", getattr(result, "count", None)) if count else None
-        return [(position, score) for position, (score, _) in zip(positions, hits, strict=True)], total
+        return {position: score for position, (score, _) in zip(positions, hits, strict=True)}, total

@@ -6,9 +6,8 @@ cuts, counts, and says why an answer is empty or weak.
 
 from __future__ import annotations
 
-import heapq
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -196,7 +195,7 @@ def respond(
     else:
         scores = score(query, max(CANDIDATES, wanted), found)
     values, named = _admitted(catalog, query, scores, found) if note is None else ({}, False)
-    order = heapq.nsmallest(wanted, values, key=lambda position: (-values[position], position))
+    order = _best(values, wanted)
     hits = tuple(
         ToolHit(catalog.tools[p].name, catalog.tools[p].description, values[p], scores.explain(p)) for p in order
     )
@@ -211,6 +210,17 @@ def respond(
         reason=note.sentence if note else "",
         reason_code=note.code if note else None,
     )
+
+
+def _best(values: Mapping[int, float], wanted: int) -> list[int]:
+    """Return the `wanted` best positions, best first; of equal ones the first."""
+    if not wanted:
+        return []
+    candidates: Iterable[int] = values
+    if len(values) > wanted:
+        least = sorted(values.values(), reverse=True)[wanted - 1]
+        candidates = [position for position, value in values.items() if value >= least]
+    return sorted(candidates, key=lambda position: (-values[position], position))[:wanted]
 
 
 def _admitted(

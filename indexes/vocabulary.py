@@ -63,8 +63,14 @@ class Vocabulary:
         for n in range(size + 1, int(size / _PREFIX_SHARE) + 1):
             found += [known for known in alike.get(n, ()) if known.startswith(word)]
         if size >= _SHORTEST_EDITED - 1:
+            # One edit leaves either the end as it is or all but the end: a cheap test that few words pass.
+            head, tail = word[: size - 3], word[-2:]
             for n in (size - 1, size, size + 1):
-                found += [known for known in alike.get(n, ()) if one_edit_apart(word, known)]
+                found += [
+                    known
+                    for known in alike.get(n, ())
+                    if (known.endswith(tail) or known.startswith(head)) and one_edit_apart(word, known)
+                ]
             found += [
                 known
                 for known in tails.get(word[-3:], ())
