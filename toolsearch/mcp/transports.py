@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
@@ -18,6 +19,10 @@ from .servers import HttpServer, Server, StdioServer
 from .stderr_tail import StderrTail
 
 __all__ = ["open_transport"]
+
+_UNKNOWN_SESSION = re.compile(
+    rb"(no valid|invalid|unknown) session|session (not found|expired|terminated)", re.IGNORECASE
+)
 
 
 def open_transport(
@@ -54,8 +59,7 @@ async def _stdio(
 @asynccontextmanager
 async def _http(server: HttpServer, forgotten: Callable[[], object]) -> AsyncIterator[TransportStreams]:
     async def look(response: httpx2.Response) -> None:
-        # What the protocol says: 404 to a request that names a session means that it is over, and to open another.
-        if response.status_code == 404 and "mcp-session-id" in response.request.headers:
+        if "mcp-session-id" in response.request.headers and await _names_an_unknown_session(response):
             forgotten()
 
     # A server may hold a response open for as long as a call takes.
@@ -66,6 +70,16 @@ async def _http(server: HttpServer, forgotten: Callable[[], object]) -> AsyncIte
         streamable_http_client(server.url, http_client=http) as streams,
     ):
         yield streams
+
+
+async def _names_an_unknown_session(response: httpx2.Response) -> bool:
+    """Whether a server says that it does not know the session that a request was sent in.
+
+    The protocol has 404 for that; servers made after a widespread example answer 400 and say it in words.
+    """
+    if response.status_code == 400:
+        return _UNKNOWN_SESSION.search(await response.aread()) is not None
+    return response.status_code == 404
 
 
 class _Watched:
