@@ -1,0 +1,183 @@
+"""What the table in docs/features.md claims and no other test shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import pytest
+from pydantic import BaseModel
+
+from toolsearch import (
+    ChatChunk,
+    ChatClient,
+    ChatRequest,
+    ChatResponse,
+    JsonOutputConverter,
+    Message,
+    Tool,
+    ToolContext,
+    ToolMessage,
+    UserMessage,
+    tool,
+)
+from toolsearch.testing import ScriptedChatModel
+
+Ask = Callable[..., Any]
+
+
+class Outer:
+    """A class around a class."""
+
+    class Station:
+        """Methods of every kind."""
+
+        @tool
+        def measure(self, place: str) -> str:
+            """Measure."""
+            return f"12 in {place}"
+
+        @tool
+        def _calibrate(self) -> str:
+            """Calibrate."""
+            return "calibrated"
+
+        @tool
+        @staticmethod
+        def units() -> list[str]:
+            """Units."""
+            return ["C", "F"]
+
+        @tool
+        @classmethod
+        def kind(cls) -> str:
+            """Kind."""
+            return cls.__name__
+
+
+def test_methods_of_any_visibility_and_kind_of_a_nested_class_are_tools(ask: Ask) -> None:
+    calls = [("measure", {"place": "Gouda"}), ("_calibrate", {}), ("units", {}), ("kind", {})]
+    client = ChatClient(ScriptedChatModel([calls, "ok"]), tools=[Outer.Station()])
+    assert contents(ask(client, "go").response) == ["12 in Gouda", "calibrated", '["C","F"]', "Station"]
+
+
+def contents(response: ChatResponse) -> list[str]:
+    return [message.content for message in response.messages if isinstance(message, ToolMessage)]
+
+
+class Foreign:
+    """A class of somebody else, without marks."""
+
+    def wthr(self, place: str) -> str:
+        return f"rain in {place}"
+
+
+def test_a_method_one_does_not_own_becomes_a_tool_described_by_the_application(ask: Ask) -> None:
+    described = Tool.from_function(Foreign().wthr, name="get_weather", description="Weather in a place.", tags=["sky"])
+    assert (described.name, described.description, described.tags) == ("get_weather", "Weather in a place.", ("sky",))
+    client = ChatClient(ScriptedChatModel([[("get_weather", {"place": "Gouda"})], "ok"]), tools=[described])
+    assert contents(ask(client, "go").response) == ["rain in Gouda"]
+
+
+@dataclass
+class Query:
+    """One object for all arguments."""
+
+    city: str
+    unit: str = "C"
+
+
+def test_functions_of_every_shape_are_tools(ask: Ask) -> None:
+    """What gives, what takes, what does both, one object for all, and what wants the context as well."""
+    seen: list[str] = []
+    tools = [
+        Tool("supply", "Supply.", fn=lambda: 5),
+        Tool("consume", "Consume.", fn=lambda text: seen.append(text)),
+        Tool.from_function(typed, name="ask", description="Ask."),
+        whose,
+    ]
+    calls = [("supply", {}), ("consume", {"text": "x"}), ("ask", {"query": {"city": "Gouda"}}), ("whose", {"id": 1})]
+    client = ChatClient(ScriptedChatModel([calls, "ok"]), tools=tools, context={"tenant": "acme"})
+    assert contents(ask(client, "go").response) == ["5", "Done", "Gouda in C", "1 of acme"]
+    assert seen == ["x"]
+
+
+def typed(query: Query) -> str:
+    return f"{query.city} in {query.unit}"
+
+
+def whose(id: int, context: ToolContext) -> str:
+    """Tell whose it is."""
+    return f"{id} of {context['tenant']}"
+
+
+def test_a_model_used_alone_sends_tools_and_runs_none() -> None:
+    ran: list[str] = []
+    request = ChatRequest(messages=[UserMessage("go")], tools=[Tool("note", "Note.", fn=ran.append)])
+    model = ScriptedChatModel([[("note", {"text": "x"})]] * 3)
+    *_, streamed = model.stream(request)
+    assert isinstance(streamed, ChatResponse)
+    for response in (model.call(request), anyio.run(model.acall, request), streamed):
+        assert [call.name for call in response.tool_calls] == ["note"]
+    assert ran == []
+
+
+def test_rounds_can_be_driven_with_the_model_alone_called_and_streamed() -> None:
+    client = ChatClient(ScriptedChatModel([]), tools=[Tool("now", "Now.", fn=lambda: "noon")])
+    for streaming in (False, True):
+        model = ScriptedChatModel([[("now", {})], "It is noon."])
+        messages: list[Message] = [UserMessage("What time is it?")]
+        shown: list[str] = []
+        while True:
+            request = ChatRequest(messages=messages, tools=[Tool("now", "Now.")])
+            *chunks, response = model.stream(request) if streaming else [model.call(request)]
+            shown += [chunk.text for chunk in chunks if isinstance(chunk, ChatChunk)]
+            assert isinstance(response, ChatResponse)
+            messages.append(response.message)
+            if not response.tool_calls:
+                break
+            batch = client.run_tools(messages=messages)
+            assert not batch.return_direct
+            messages += batch.messages
+        assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant"]
+        assert "".join(shown) == ("It is noon." if streaming else "")
+
+
+def test_results_returned_directly_stay_messages_with_the_ids_and_names_of_their_calls(ask: Ask) -> None:
+    tools = [
+        Tool("a", "A.", fn=lambda: '{"a": 1}', return_direct=True),
+        Tool("b", "B.", fn=lambda: '{"b":  2}', return_direct=True),
+    ]
+    client = ChatClient(ScriptedChatModel([[("a", {}), ("b", {})]]), tools=tools)
+    response = ask(client, "go").response
+    results = [message for message in response.messages if isinstance(message, ToolMessage)]
+    assert [(message.call_id, message.name) for message in results] == [("call_1", "a"), ("call_2", "b")]
+    assert response.text == '{"a": 1}\n{"b":  2}'  # to the letter, no model came between
+
+
+class Film(BaseModel):
+    """Fields in an order that is not that of the alphabet."""
+
+    title: str
+    actor: str
+    year: int = 1990
+
+
+def test_a_converter_can_be_used_by_itself_and_keeps_the_order_of_fields() -> None:
+    """As with a model alone: its words go into the prompt, its `parse` reads the answer."""
+    converter = JsonOutputConverter(list[Film])
+    assert list(JsonOutputConverter(Film).schema["properties"]) == ["title", "actor", "year"]
+    prompt = UserMessage(f"Films of Tom Hanks. {converter.instructions}")
+    answer = ScriptedChatModel(['Here:\n```json\n[{"title": "Big", "actor": "Tom Hanks"}]\n```']).call(
+        ChatRequest(messages=[prompt])
+    )
+    assert converter.parse(answer.text) == [Film(title="Big", actor="Tom Hanks")]
+
+
+@pytest.mark.parametrize("given", ["get_weather", ["get_weather"]])
+def test_a_name_in_place_of_a_tool_is_refused(given: Any) -> None:
+    """Tools are passed, not looked up in a container."""
+    with pytest.raises(ValueError, match="pass the function itself, not its name"):
+        ChatClient(ScriptedChatModel([]), tools=given)
