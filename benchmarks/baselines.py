@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtraError
 from ..indexes.documents import parameter_texts
+from ..indexes.protocols import Embedder
 from ..indexes.reference import ToolReference
+from ..indexes.response import Match, ToolSearchResponse
+from ..indexes.scoring import Catalog, Category, Scores, respond
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NumpyNearest", "RankBm25", "plain_terms", "plain_text"]
+__all__ = ["NumpyNearest", "NumpySearcher", "RankBm25", "plain_terms", "plain_text"]
 
 _WORD = re.compile(r"\w+")
+_KEPT = 20
 
 
 def plain_terms(text: str) -> list[str]:
@@ -59,7 +63,7 @@ class RankBm25:
 
 
 class NumpyNearest:
-    """The nearest rows by cosine, in numpy alone; `rows` are of length one."""
+    """The nearest rows by cosine, in numpy alone, and nothing around it; `rows` are of length one."""
 
     def __init__(self, names: Sequence[str], rows: NDArray[np.float32]) -> None:
         self._names = list(names)
@@ -76,3 +80,42 @@ class NumpyNearest:
         else:
             best = np.argsort(-cosines, kind="stable")
         return [(self._names[at], float(cosines[at])) for at in best.tolist()]
+
+
+class NumpySearcher:
+    """The same search as a vector index does, checks of the query's embedding and response included, by numpy."""
+
+    def __init__(self, tools: Sequence[ToolReference], embedder: Embedder, rows: NDArray[np.float32]) -> None:
+        self._catalog = Catalog(tools)
+        self._embedder = embedder
+        self._rows = rows
+
+    def search(self, query: str, max_results: int = 5) -> ToolSearchResponse:
+        """Return the tools nearest to the query."""
+        return respond(
+            self._catalog,
+            self._scores,
+            search_type="NumpySearcher",
+            query=query,
+            max_results=max_results,
+            category=None,
+        )
+
+    def _scores(self, query: str, limit: int, category: Category | None) -> Scores:
+        import numpy as np
+
+        from ..indexes.embedding import embed_query
+
+        row = embed_query(self._embedder, query, self._rows.shape[1])
+        if row is None:
+            return Scores()
+        cosines = self._rows @ row
+        every = np.arange(len(cosines))
+        best = every if len(cosines) <= _KEPT else np.argpartition(-cosines, _KEPT)[:_KEPT]
+        best = best[cosines[best] > 0]
+        explanation = (Match(query, ("meaning",)),)
+        return Scores(
+            values=dict(zip(best.tolist(), cosines[best].tolist(), strict=True)),
+            total=int(np.count_nonzero(cosines > 0)),
+            explain=lambda _position: explanation,
+        )

@@ -21,6 +21,7 @@ from .caching import CachePrices
 from .output import write_json
 from .retrieval_command import retrieval
 from .run import Suite, bundled_suites, default_indexes, make_indexes, run_suite
+from .scaling_command import scaling
 from .tasks import load_tasks
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 
 app.command()(retrieval)
+app.command()(scaling)
 
 _Catalog = Annotated[
     Path | None,

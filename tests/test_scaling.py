@@ -1,0 +1,130 @@
+"""The scaling benchmark on small catalogues: what it measures and how it judges, not how fast anything is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from toolsearch.benchmarks import scaling, scaling_command
+from toolsearch.benchmarks.baselines import RankBm25, plain_terms
+from toolsearch.benchmarks.scaling import Check
+from toolsearch.benchmarks.scaling_tools import Material, grown, made_up_tools, material_from
+from toolsearch.cli import app
+from toolsearch.errors import ConfigurationError
+from toolsearch.indexes import Bm25ToolIndex, ToolReference
+
+MATERIAL = Material("made-up tools", made_up_tools(30), ("create invoice", "list meetings"), ("create a refund " * 12,))
+
+
+def check(value: float, target: float | None = 1.0, slack: float = 1.5) -> Check:
+    return Check(what="x", tools=1, value=value, target=target, slack=slack)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (check(1.0), "ok"),
+        (check(1.2), "slack"),
+        (check(1.6), "missed"),
+        (check(9, None), ""),
+        (check(2, 1, 1), "missed"),
+    ],
+)
+def test_a_target_has_slack_and_then_is_missed(found: Check, verdict: str) -> None:
+    assert found.verdict == verdict
+
+
+def test_made_up_tools_are_many_distinct_and_always_the_same() -> None:
+    tools = made_up_tools(400)
+    assert len({tool.name for tool in tools}) == len({tool.description for tool in tools}) == 400
+    assert [tool.digest for tool in tools] == [tool.digest for tool in made_up_tools(400)]
+    with pytest.raises(ConfigurationError, match="not 9999"):
+        made_up_tools(9_999)
+
+
+def test_tools_are_repeated_to_size_under_new_names() -> None:
+    tools = grown(MATERIAL.tools, 75)
+    assert len({tool.name for tool in tools}) == 75
+    assert tools[:30] == MATERIAL.tools
+    assert tools[30].description == tools[0].description
+    salted = grown(MATERIAL.tools, 75, salt="b")
+    assert not {tool.digest for tool in tools} & {tool.digest for tool in salted}
+
+
+def test_material_is_read_from_a_folder_of_catalogues(tmp_path: Path) -> None:
+    for server in ("git", "web"):
+        (tmp_path / f"{server}.json").write_text(json.dumps([{"name": "search", "inputSchema": {"type": "object"}}]))
+    material = material_from(tmp_path)
+    assert [(tool.name, tool.source) for tool in material.tools] == [("search", "git"), ("web_search", "web")]
+    assert material.short
+    assert max(len(query.split()) for query in material.short) <= 6
+    assert min(len(query.split()) for query in material.long) >= 50
+    with pytest.raises(ConfigurationError, match="holds no catalogue"):
+        material_from(tmp_path / "nowhere")
+
+
+def test_everything_is_measured_at_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rank_bm25")
+    monkeypatch.setattr(scaling, "_LONG_TOOLS", 40)
+    monkeypatch.setattr(scaling, "_SESSIONS", 50)
+    monkeypatch.setattr(scaling, "_SHARED_TOOLS", 20)
+    said: list[str] = []
+    checks = list(scaling.run_scaling(MATERIAL, [10, 40], progress=said.append))
+    assert [c.tools for c in checks if c.what.startswith("cold build")] == [10, 40]
+    assert {c.target for c in checks if c.what.startswith("search p50 / rank")} == {4.0}
+    assert all(c.value > 0 for c in checks)
+    (built,) = [c for c in checks if c.unit == "built"]
+    assert built.value == 1
+    (held,) = [c for c in checks if c.unit == "bytes"]
+    assert held.value < 1_024
+    assert len(said) == 11
+
+
+def test_the_command_prints_and_writes_the_checks_and_sets_the_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(scaling_command, "run_scaling", lambda *_, **__: iter([check(1.0), check(2.0)]))
+    target = tmp_path / "out.json"
+    shown = CliRunner().invoke(app, ["bench", "scaling", "--json", str(target)])
+    assert shown.exit_code == 0
+    assert "missed" in shown.stdout
+    report = json.loads(target.read_text("utf-8"))
+    assert [row["verdict"] for row in report["checks"]] == ["ok", "missed"]
+    assert CliRunner().invoke(app, ["bench", "scaling", "--check"]).exit_code == 1
+    lost = CliRunner().invoke(app, ["bench", "scaling", "--tools", str(tmp_path / "nowhere")])
+    assert lost.exit_code == 2
+    assert lost.stderr.count("\n") == 1
+
+
+def test_the_plain_baseline_finds_what_it_should() -> None:
+    pytest.importorskip("rank_bm25")
+    tools = [
+        ToolReference(name="get_weather", description="Weather of a city"),
+        ToolReference(name="read_file", description="Read a file"),
+        ToolReference(name="write_file", description="Write a file"),
+    ]
+    assert plain_terms("Users' create_issue") == ["users", "create_issue"]
+    assert RankBm25(tools).search("the weather", 5) == ["get_weather"]
+
+
+def test_a_search_by_numpy_answers_like_ours() -> None:
+    pytest.importorskip("faiss")
+    from toolsearch.benchmarks.baselines import NumpySearcher
+    from toolsearch.benchmarks.made_up_embedder import MadeUpEmbedder
+    from toolsearch.indexes import VectorToolIndex
+    from toolsearch.indexes.embedding import EmbeddingCache, embed_tools
+
+    embedder = MadeUpEmbedder()
+    tools = sorted(made_up_tools(60), key=lambda tool: tool.name)
+    rows = embed_tools(embedder, tools, EmbeddingCache())
+    ours = VectorToolIndex(embedder).build(tools).search("an invoice")
+    theirs = NumpySearcher(tools, embedder, rows).search("an invoice")
+    assert ours.names == theirs.names
+    assert ours.total_matches == theirs.total_matches
+
+
+def test_made_up_tools_are_found_by_what_they_do() -> None:
+    assert "invoice" in Bm25ToolIndex().build(made_up_tools(480)).search("create an invoice").names[0].lower()
