@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from toolsearch import (
+    AssistantMessage,
     ChatChunk,
     ChatClient,
     ChatRequest,
@@ -18,11 +20,14 @@ from toolsearch import (
     JsonOutputConverter,
     Message,
     Tool,
+    ToolCall,
     ToolContext,
     ToolMessage,
+    ToolSearchAdvisor,
     UserMessage,
     tool,
 )
+from toolsearch.observer import Observed
 from toolsearch.testing import ScriptedChatModel
 
 Ask = Callable[..., Any]
@@ -181,3 +186,43 @@ def test_a_name_in_place_of_a_tool_is_refused(given: Any) -> None:
     """Tools are passed, not looked up in a container."""
     with pytest.raises(ValueError, match="pass the function itself, not its name"):
         ChatClient(ScriptedChatModel([]), tools=given)
+
+
+@pytest.mark.parametrize("kept", [64, 48, 36])
+def test_a_name_that_a_model_has_shortened_is_recognised(ask: Ask, kept: int) -> None:
+    """Models cut long names, such as prefixed ones, at lengths of their own."""
+    name = "mcp_customer_relations_" + "production_" * 2 + "list_open_tickets"
+    tools = [Tool(name, "List.", fn=lambda: "none"), Tool("mcp_calendar_list_events", "List.", fn=lambda: "none")]
+    client = ChatClient(ScriptedChatModel([[(name[: min(kept, len(name) - 1)], {})], "ok"]), tools=tools)
+    (answer,) = contents(ask(client, "go").response)
+    assert f"Did you mean {name!r}" in answer
+
+
+def test_the_defaults_of_tool_search() -> None:
+    advisor = ToolSearchAdvisor()
+    assert advisor.describe() == {"advisor": "ToolSearchAdvisor", "index": "Bm25ToolIndex"}
+    settings = advisor.disclosure.settings
+    assert (advisor.order, settings.max_results, settings.accumulate) == (300, 5, True)
+    assert (settings.bypass_below, settings.preselect, settings.run_undiscovered) == (None, 0, False)
+
+
+def test_tools_run_by_the_caller_are_observed() -> None:
+    seen: list[tuple[str, object]] = []
+
+    class Noted:
+        def __init__(self, operation: Observed) -> None:
+            self.operation = operation
+
+        def current(self) -> AbstractContextManager[object]:
+            return nullcontext()
+
+        def end(self, result: Any, error: BaseException | None) -> None:
+            seen.append((type(self.operation).__name__, getattr(result, "content", None)))
+
+    class Notes:
+        def begin(self, operation: Observed) -> Noted:
+            return Noted(operation)
+
+    client = ChatClient(ScriptedChatModel([]), tools=[Tool("now", "Now.", fn=lambda: "noon")], observer=Notes())
+    client.run_tools(messages=[AssistantMessage("", (ToolCall("1", "now", "{}"),))])
+    assert seen[0] == ("ObservedToolCall", "noon")

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from toolsearch import ChatClient, ConfigurationError, StaticToolResolver, Tool, ToolCallingAdvisor, ToolSearchAdvisor
+from toolsearch import (
+    ChatClient,
+    ConfigurationError,
+    StaticToolResolver,
+    Tool,
+    ToolCallingAdvisor,
+    ToolReference,
+    ToolSearchAdvisor,
+    ToolSearchRequest,
+)
 from toolsearch.eviction import CompositeEviction, LruEviction
 from toolsearch.settings import ToolSearchSettings
 from toolsearch.testing import ScriptedChatModel
@@ -151,6 +160,20 @@ def test_what_cannot_work_is_an_error_at_start(
     monkeypatch.setenv(f"TOOLSEARCH_{variable}", value)
     with pytest.raises(ConfigurationError, match=says):
         ToolSearchSettings.load().advisor()
+
+
+def test_indexes_are_set_up_by_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLSEARCH_ENABLED", "true")
+    tools = [ToolReference(name="send_mail", description="Send a mail."), ToolReference(name="read_file")]
+    for score, found in [("none", ("send_mail",)), ("0.9", ())]:
+        monkeypatch.setenv("TOOLSEARCH_BM25_MIN_SCORE", score)
+        sessions = search_advisor(ToolSearchSettings.load()).disclosure.sessions
+        sessions.index("ann", tools)
+        assert sessions.search(ToolSearchRequest(session_id="ann", query="mail zebras elephants")).names == found
+    monkeypatch.setenv("TOOLSEARCH_EMBEDDER", "./no/such/folder")
+    for index, kind in [("vector", "VectorToolIndex"), ("hybrid", "HybridToolIndex")]:
+        monkeypatch.setenv("TOOLSEARCH_INDEX", index)
+        assert search_advisor(ToolSearchSettings.load()).describe()["index"] == kind
 
 
 def test_an_unknown_argument_is_refused() -> None:
