@@ -1,6 +1,7 @@
 # make demo    install into .venv, MCP servers into .venv-servers, and measure what tool search saves on their tools
 # make demo EXTRAS=vector   the same with search by meaning too
 # make test    everything the tests need, then the tests;  make lint: ruff, mypy, pyright
+# make bench   speed and memory against their targets, on a machine with nothing else to do (some minutes)
 # make readme  the tables of README.md from the committed results
 # Stamps under the environments' folders make a second run quick.
 
@@ -16,7 +17,7 @@ export OMP_NUM_THREADS ?= 1
 comma := ,
 demo_stamp = .venv/.demo$(if $(EXTRAS),-$(EXTRAS))
 
-.PHONY: demo test lint servers readme clean
+.PHONY: demo test bench lint servers readme clean
 
 demo: $(demo_stamp) servers
 	@mkdir -p $(dir $(RESULTS))
@@ -26,6 +27,9 @@ servers: .venv-servers/.installed
 
 test: .venv/.test
 	$(BIN)/python -m pytest
+
+bench: .venv/.test
+	$(BIN)/python -m pytest -q benchmarks/bench_*.py
 
 lint: .venv/.test
 	$(BIN)/ruff check .

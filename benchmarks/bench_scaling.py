@@ -1,4 +1,7 @@
-"""The targets of speed and memory as tests: ``make bench``. Not part of ``make test``: a busy machine must not fail it."""
+"""The targets of speed and memory as tests: ``make bench``.
+
+Not part of ``make test``, which no busy machine should fail.
+"""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _print_tokens(console: Console, suite: Mapping[str, Any], counter: str) -> N
     if len(suite["baseline"]["styles"]) > 1:
         for style in suite["baseline"]["styles"]:
             table.add_section()
-            table.add_row(f"[dim]{escape(_STYLES.get(style, style))}[/dim]")
+            table.add_row(f"[dim]{escape(_STYLES.get(style) or style)}[/dim]")
             for row in rows:
                 table.add_row(f"  {row['name']}", *_tokens(row["styles"][style], plain=row is rows[0]))
     console.print(table)
