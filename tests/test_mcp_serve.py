@@ -353,6 +353,70 @@ def test_session_that_the_server_has_forgotten_is_opened_anew_without_a_word() -
             assert mcp.servers[0].state == "ready"
 
 
+# ---------------------------------------------------------------------- gateway
+
+
+@pytest.fixture(params=["stdio", "stdio, old protocol", "http", "http, old protocol"])
+def users(request: pytest.FixtureRequest) -> Iterator[list[HttpServer | StdioServer]]:
+    """How to reach a gateway: one user over stdio, two over HTTP."""
+    handshake: Any = "legacy" if "old" in request.param else "auto"
+    if request.param.startswith("stdio"):
+        yield [StdioServer("gateway", sys.executable, [str(SCRIPTS / "gateway.py")], handshake=handshake)]
+    else:
+        with running(port := free_port(), "gateway.py"):
+            url = f"http://127.0.0.1:{port}/mcp"
+            yield [HttpServer("gateway", url, {"x-user": user}, handshake=handshake) for user in ("ann", "bob")]
+
+
+def test_gateway_lists_what_each_session_has_found(users: list[Any]) -> None:
+    with McpTools(users[0]) as ann, McpTools(users[-1]) as bob:
+        assert list(by_name(ann)) == ["tool_search", "whoami"] == list(by_name(bob))
+        found = str(by_name(ann)["tool_search"].call({"query": "weather"}))
+        assert "- get_weather: Current weather in a city." in found
+        wait_until(ann, "get_weather", there=True)
+        assert list(by_name(ann))[:3] == ["tool_search", "whoami", "get_weather"]
+        assert by_name(ann)["get_weather"].call({"city": "Delft"}) == "rain in Delft"
+        assert by_name(ann)["whoami"].call() == "the gateway"
+        assert list(by_name(bob)) == ["tool_search", "whoami"]
+        with pytest.raises(McpToolError, match="'query': required"):
+            by_name(bob)["tool_search"].call()
+
+
+def test_gateway_lists_everything_where_there_are_no_sessions() -> None:
+    with (
+        running(port := free_port(), "gateway.py"),
+        McpTools(HttpServer("gateway", f"http://127.0.0.1:{port}/mcp")) as mcp,
+    ):
+        names = list(by_name(mcp))
+        assert len(names) == 43
+        assert "tool_search" not in names
+        assert by_name(mcp)["send_mail"].call({"to": "ann"}) == "sent to ann"
+
+
+def test_gateway_loads_a_tool_that_is_called_before_it_was_found() -> None:
+    from mcp import Client
+
+    async def use() -> list[tuple[bool, str]]:
+        def add(a: int) -> int:
+            "Add one."
+            return a + 1
+
+        server = McpServer([add, Tool("other")], tool_search="regex")
+        async with Client(server._sdk_server()) as client:
+            calls = [("add", {"a": 1}), ("add", {"a": 1}), ("ad", {})]
+            results = [await client.call_tool(name, arguments) for name, arguments in calls]
+            names = [tool.name for tool in (await client.list_tools(cache_mode="refresh")).tools]
+            assert names == ["tool_search", "add"]
+            return [(result.is_error, result.content[0].text) for result in results]
+
+    loaded, called, unknown = asyncio.run(use())
+    assert not loaded[0]
+    assert "was not in your tool list and has not been run" in loaded[1]
+    assert called == (False, "2")
+    assert unknown[0]
+    assert "Did you mean 'add'" in unknown[1]
+
+
 # ---------------------------------------------------------------------- configuration
 
 

@@ -18,7 +18,7 @@ from .tokens import TokenCounter
 from .tool import Tool
 from .tool_set import ToolSet
 
-__all__ = ["Catalog", "CatalogCache", "SearchTurn"]
+__all__ = ["Catalog", "CatalogCache", "SearchTurn", "bound_search_tool"]
 
 _CATALOGS = 64
 
@@ -78,7 +78,7 @@ class SearchTurn:
 
     def __init__(self, disclosure: DisclosureTurn, catalog: Catalog, counter: TokenCounter, instructions: str) -> None:
         self.disclosure = disclosure
-        self.search_tool = _search_tool(disclosure) if disclosure.offers_search else None
+        self.search_tool = bound_search_tool(disclosure) if disclosure.offers_search else None
         self._catalog = catalog
         self._counter = counter
         self._messages = MessageTokens(counter)
@@ -133,7 +133,8 @@ def definition_tokens(tool: Tool, counter: TokenCounter) -> int:
     return counter.count(json.dumps(wire, ensure_ascii=False, separators=(",", ":")))
 
 
-def _search_tool(turn: DisclosureTurn) -> Tool:
+def bound_search_tool(turn: DisclosureTurn) -> Tool:
+    """The tool that searches in `turn`."""
     settings = turn.settings
 
     def search(query: str, max_results: float | None = None, category: str | None = None) -> str:

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import TypeAlias
 
-__all__ = ["progress_to", "report_progress"]
+__all__ = ["SendProgress", "progress_to", "report_progress"]
 
+SendProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 _Step: TypeAlias = tuple[float, float | None, str | None]
 _report: ContextVar[Callable[[_Step], None] | None] = ContextVar("toolsearch_mcp_progress", default=None)
 
@@ -33,9 +34,7 @@ def report_progress(progress: float, total: float | None = None, message: str | 
 
 
 @asynccontextmanager
-async def progress_to(
-    send: Callable[[float, float | None, str | None], Awaitable[None]],
-) -> AsyncIterator[None]:
+async def progress_to(send: SendProgress) -> AsyncIterator[None]:
     """While it is open, pass what `report_progress` is told in this context to `send`; at the end all has been sent."""
     import anyio
     from anyio.from_thread import run_sync

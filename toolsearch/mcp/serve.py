@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout, suppress
 from functools import partial
@@ -17,23 +16,27 @@ from ..effects import RunTools
 from ..errors import ConfigurationError, MissingExtraError, ToolSearchError
 from ..execution import arun_batch
 from ..messages import ToolCall, ToolMessage
+from ..search_tool import DEFAULT_INSTRUCTIONS
 from ..tool import Tool
 from ..worker import in_worker_thread
+from .announcer import Announcer
 from .outgoing import describe_tool, to_call_result
-from .progress import progress_to
+from .progress import SendProgress, progress_to
 
 if TYPE_CHECKING:
     import anyio
-    from anyio.lowlevel import EventLoopToken
     from mcp.server import Server
     from mcp.server.context import ServerRequestContext
-    from mcp.server.session import ServerSession
     from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
     from starlette.applications import Starlette
 
+    from ..disclosure import Disclosure
+    from ..indexes.protocols import ToolIndex
+    from ..pins import Pin
+    from .gateway import Gateway, GatewayTurn
+
 __all__ = ["McpServer", "serve_mcp"]
 
-_SESSIONS = 1000
 _STDIO = "stdio"
 
 
@@ -53,6 +56,12 @@ class McpServer:
         context: values for tools, as `ChatClient` takes them. Nothing that a client sends is added.
         read_only: whether a tool only reads. Clients may run such tools side by side and without asking, so none is
             said to unless this says so.
+        tool_search: True, an index or the name of one makes the server a gateway: a client's session lists
+            `tool_search`, pinned tools, and what it has found; the client is told when it finds more. A `Disclosure`
+            brings settings and eviction of yours.
+        pinned: tools that a gateway always lists, as `ToolSearchAdvisor` takes them.
+        session_key: the session of a request over HTTP by its headers, in lower case; by default that of the transport.
+            Where there is none, as in the protocol of 2026 over HTTP, a gateway lists all tools.
 
     Raises:
         ConfigurationError: for what is not a tool.
@@ -77,6 +86,9 @@ class McpServer:
         instructions: str | None = None,
         context: Mapping[str, Any] | None = None,
         read_only: Callable[[Tool], bool] | None = None,
+        tool_search: bool | str | ToolIndex | Disclosure = False,
+        pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
+        session_key: Callable[[Mapping[str, str]], str | None] | None = None,
     ) -> None:
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtraError("mcp", "McpServer")
@@ -92,7 +104,14 @@ class McpServer:
         self._tools = name_tools(tool for tool in self._found if isinstance(tool, Tool))
         self._listed = not self._changes
         self._lanes: dict[str | None, anyio.Lock] = {}
-        self._runs: list[_Run] = []
+        self._announcers: list[Announcer] = []
+        self._session_key = session_key or _transport_session
+        self._gateway: Gateway | None = None
+        if tool_search is not False:
+            from .gateway import Gateway
+
+            self._gateway = Gateway(tool_search, pinned)
+            self.instructions = DEFAULT_INSTRUCTIONS if instructions is None else instructions
 
     # ------------------------------------------------------------------ ways to run
 
@@ -134,8 +153,8 @@ class McpServer:
 
     def tools_changed(self) -> None:
         """Tell clients that the tools may have changed; from any thread. Changes seen at a call are told anyway."""
-        for run in tuple(self._runs):
-            run.changed()
+        for announcer in tuple(self._announcers):
+            announcer.changed()
 
     def __repr__(self) -> str:
         return f"<McpServer {self.name!r}>"
@@ -146,7 +165,7 @@ class McpServer:
         from mcp.server import NotificationOptions, Server
         from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
-        changes, bus = self._changes, InMemorySubscriptionBus()
+        changes, bus = self._changes or self._gateway is not None, InMemorySubscriptionBus()
 
         class SdkServer(Server[Any]):
             # Its HTTP side asks for the options without saying what this server notifies of.
@@ -158,12 +177,12 @@ class McpServer:
 
         @asynccontextmanager
         async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
-            async with _Run(bus).open() as run:
-                self._runs.append(run)
+            async with Announcer(bus).open() as announcer:
+                self._announcers.append(announcer)
                 try:
                     yield
                 finally:
-                    self._runs.remove(run)
+                    self._announcers.remove(announcer)
 
         return SdkServer(
             self.name,
@@ -179,29 +198,56 @@ class McpServer:
         from mcp import MCPError
         from mcp_types import INTERNAL_ERROR, ListToolsResult
 
-        self._remember(ctx)
+        session = self._session_of(ctx)
         try:
             tools = await self._current()
+            async with self._turn(session, tools) as turn:
+                tools = turn.listed if turn is not None else tools
         except ToolSearchError as error:  # a provider failed; others may say more than a client should read
             raise MCPError(INTERNAL_ERROR, f"the tools cannot be listed: {error}") from error
         return ListToolsResult(tools=[describe_tool(tool, read_only=self._only_reads(tool)) for tool in tools])
 
     async def _call(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
-        self._remember(ctx)
+        session = self._session_of(ctx)
         call = ToolCall(str(ctx.request_id), params.name, json.dumps(params.arguments or {}))
+        turn: GatewayTurn | None = None
         try:
-            tools = {tool.name: tool for tool in await self._current()}
+            tools = await self._current()
+            async with self._turn(session, tools) as turn:
+                message = turn.intercept(call) if turn is not None else None
+                if message is None:
+                    runnable = turn.tools if turn is not None else {tool.name: tool for tool in tools}
+                    message = await self._run(call, runnable, ctx.session.report_progress, session)
         except ToolSearchError as error:
-            return to_call_result(ToolMessage(call.id, call.name, str(error), is_error=True))
-        request = ChatRequest(messages=(), context=self._context, session_id=_session_of(ctx))
+            message = ToolMessage(call.id, call.name, str(error), is_error=True)
+        if turn is not None and turn.disclosed:
+            for announcer in self._announcers:
+                await announcer.tell(session)
+        await self._look_for_changes()
+        return to_call_result(message)
+
+    async def _run(
+        self, call: ToolCall, tools: Mapping[str, Tool], progress: SendProgress, session: str | None
+    ) -> ToolMessage:
+        request = ChatRequest(messages=(), context=self._context, session_id=session)
+        tool = tools.get(call.name)
         async with AsyncExitStack() as stack:
-            tool = tools.get(call.name)
             if tool is not None and not tool.concurrent:
                 await stack.enter_async_context(self._lane(tool.source))
-            await stack.enter_async_context(progress_to(ctx.session.report_progress))
-            batch = await arun_batch(RunTools(calls=(call,), tools=tools, request=request))
-        await self._look_for_changes()
-        return to_call_result(batch.messages[0])
+            await stack.enter_async_context(progress_to(progress))
+            return (await arun_batch(RunTools(calls=(call,), tools=tools, request=request))).messages[0]
+
+    @asynccontextmanager
+    async def _turn(self, session: str | None, tools: tuple[Tool, ...]) -> AsyncIterator[GatewayTurn | None]:
+        """A gateway's view of a request; None where all tools are offered."""
+        if self._gateway is None or session is None:
+            yield None
+            return
+        turn = await in_worker_thread(partial(self._gateway.open, session, tools))  # it may build an index
+        try:
+            yield turn
+        finally:
+            turn.close()
 
     def _only_reads(self, tool: Tool) -> bool:
         return self._read_only is not None and bool(self._read_only(tool))
@@ -222,8 +268,8 @@ class McpServer:
         if named != self._tools:  # tools compare by identity
             self._tools, before = named, self._listed
             self._listed = True
-            for run in self._runs if before else ():
-                await run.tell()
+            for announcer in self._announcers if before else ():
+                await announcer.tell()
         return self._tools
 
     async def _look_for_changes(self) -> None:
@@ -231,69 +277,13 @@ class McpServer:
             with suppress(ToolSearchError):  # the next request says so
                 await self._current()
 
-    def _remember(self, ctx: ServerRequestContext[Any]) -> None:
-        session = _session_of(ctx)
-        if self._changes and session is not None:
-            for run in self._runs:
-                run.sessions[session] = ctx.session
-
-
-class _Run:
-    """The server while it runs: on which event loop, and for which clients of the old protocol."""
-
-    def __init__(self, bus: Any) -> None:
-        from cachetools import LRUCache
-
-        self.sessions: LRUCache[str, ServerSession] = LRUCache(_SESSIONS)
-        self._bus = bus
-        self._thread = 0
-        self._token: EventLoopToken | None = None
-        self._wake: anyio.Event | None = None
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[_Run]:
-        import anyio
-        from anyio.lowlevel import current_token
-
-        self._thread, self._token, self._wake = threading.get_ident(), current_token(), anyio.Event()
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._tell_when_woken)
-            try:
-                yield self
-            finally:
-                group.cancel_scope.cancel()
-
-    def changed(self) -> None:
-        """Wake the one who tells."""
-        from anyio.from_thread import run_sync
-
-        if threading.get_ident() == self._thread:
-            self._set()
-        else:
-            with suppress(RuntimeError):  # the loop has ended
-                run_sync(self._set, token=self._token)
-
-    def _set(self) -> None:
-        if self._wake is not None:
-            self._wake.set()
-
-    async def _tell_when_woken(self) -> None:
-        import anyio
-
-        assert self._wake is not None
-        while True:
-            await self._wake.wait()
-            self._wake = anyio.Event()  # a change from here on is told again
-            await self.tell()
-
-    async def tell(self) -> None:
-        """Tell every client that the tools changed: those that listen, and those of the old protocol."""
-        from mcp.server.subscriptions import ToolsListChanged
-
-        await self._bus.publish(ToolsListChanged())
-        for session in list(self.sessions.values()):
-            with suppress(Exception):  # a client that has left
-                await session.send_tool_list_changed()
+    def _session_of(self, ctx: ServerRequestContext[Any]) -> str | None:
+        """The client's session: one over stdio, over HTTP what `session_key` says."""
+        session = _STDIO if ctx.request is None else self._session_key(ctx.request.headers)
+        if session is not None and (self._changes or self._gateway is not None):
+            for announcer in self._announcers:
+                announcer.remember(session, ctx.session)
+        return session
 
 
 def serve_mcp(
@@ -330,9 +320,5 @@ def serve_mcp(
         server.run_http(host, port)
 
 
-def _session_of(ctx: ServerRequestContext[Any]) -> str | None:
-    """The client's session: one over stdio, the transport's over HTTP, none where each request stands alone."""
-    if ctx.request is None:
-        return _STDIO
-    session: str | None = ctx.request.headers.get("mcp-session-id")
-    return session
+def _transport_session(headers: Mapping[str, str]) -> str | None:
+    return headers.get("mcp-session-id")
