@@ -18,7 +18,7 @@ from ..errors import ConfigurationError, ToolSearchError
 from ..indexes.protocols import ToolIndex
 from ..tokens import token_counter
 from .caching import CachePrices
-from .output import write_json
+from .output import write_json, write_text
 from .retrieval_command import retrieval
 from .run import Suite, bundled_suites, default_indexes, make_indexes, run_suite
 from .scaling_command import scaling
@@ -50,6 +50,7 @@ _Index = Annotated[
 _Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write the outcome here as JSON; - prints it.")
 ]
+_Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with plots here.")]
 _ServersEnv = Annotated[Path, typer.Option(help="The virtual environment with the MCP servers (make servers).")]
 _FailOnLoss = Annotated[bool, typer.Option("--fail-on-loss", help="Exit with 1 if any task was lost by searching.")]
 _Counter = Annotated[
@@ -65,6 +66,7 @@ def savings(
     tasks: _Tasks = None,
     index: _Index = None,
     json_file: _Json = None,
+    html_file: _Html = None,
     servers_env: _ServersEnv = Path(".venv-servers"),
     fail_on_loss: _FailOnLoss = False,
     counter: _Counter = "auto",
@@ -97,10 +99,15 @@ def savings(
                 outcome = run_suite(suite, indexes, counts, prices, progress=advance)
             _print(console, outcome, counts.name, prices)
             outcomes.append(outcome)
-        if json_file:
+        if json_file or html_file:
             from .results_json import report_json
+            from .savings_html import savings_html
 
-            write_json(report_json(outcomes, counts.name, prices, servers), json_file)
+            report = report_json(outcomes, counts.name, prices, servers)
+            if json_file:
+                write_json(report, json_file)
+            if html_file:
+                write_text(savings_html(report), html_file)
     if fail_on_loss and any(outcome["losses"] for outcome in outcomes):
         raise typer.Exit(1)
 

@@ -97,7 +97,7 @@ class Contender:
 
     def by_style(self) -> dict[Style, Totals]:
         """The sums by style of task, in order of first appearance."""
-        styles = dict.fromkeys(run.style for run in self.runs)
+        styles: dict[Style, None] = dict.fromkeys(run.style for run in self.runs)
         return {style: Totals.of(run for run in self.runs if run.style == style) for style in styles}
 
 
