@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..indexes.documents import shared_terms
 from .cpu_time import cpu_seconds, quiet
 from .labelled import LabelledQuery, LabelledSet
 from .metrics import Quality, average, judge, percentile
@@ -89,6 +90,7 @@ def measure(
     rival.prepare(labelled.tools[:_FEW])()("warm", 1)  # imports and models are loaded before the clock runs
     build = rival.prepare(labelled.tools)
     built: list[Search] = []
+    shared_terms.clear()  # else what one index analysed would be free for the next
     with quiet():
         build_seconds = cpu_seconds(lambda: built.append(build()))
     search = built[0]

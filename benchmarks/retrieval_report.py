@@ -52,7 +52,8 @@ def retrieval_figure(report: Mapping[str, Any]) -> str:
     panels = [_quality_panel(heading, key, rows) for key, heading in QUALITY if key in ("recall_5", "ndcg_5", "hit_1")]
     panels.append(_speed_panel("one search, p50, ms of CPU (log)", "p50_ms", rows))
     panels.append(_speed_panel("building the index, ms of CPU (log)", "build_ms", rows))
-    panels.append(_speed_panel("memory held by the index, MB (log)", "memory_mb", rows))
+    if any(row["memory_mb"] for row in rows):
+        panels.append(_speed_panel("memory held by the index, MB (log)", "memory_mb", rows))
     return figure(_title(report), panels)
 
 

@@ -79,6 +79,11 @@ class TermsCache:
     def __len__(self) -> int:
         return len(self._known)
 
+    def clear(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self._known.clear()
+
     def of(self, tools: Sequence[ToolReference]) -> list[ToolTerms]:
         """Return the terms of each tool, analysing those not met before (outside the lock)."""
         digests = [tool.digest for tool in tools]
