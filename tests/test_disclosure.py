@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch import ConfigurationError, Disclosure, DisclosureSettings, SessionToolIndex, ToolReference, ToolSet
-from toolsearch.disclosure import DisclosureTurn
+from toolsearch.disclosure_turn import DisclosureTurn
 from toolsearch.indexes import RegexToolIndex
 
 NAMES = ("send_mail", "read_mail", "get_weather", "list_files", "delete_file", "play_music", "stop_music", "add_event")

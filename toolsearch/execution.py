@@ -1,127 +1,27 @@
 """Executing a batch of tool calls: one plan, carried out by threads or by tasks.
 
-What happens to one call (look-up, arguments, errors, result) is a generator, so that the sync and the async way to
-invoke a tool share it. Calls that may not overlap share a *lane*; lanes run at the same time.
+Calls that may not overlap share a *lane*; lanes run at the same time. What becomes of one call is in `tool_call`.
 """
 
 from __future__ import annotations
 
 import contextvars
-import inspect
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from .effects import RunTools, ToolBatchResult
-from .errors import AsyncCallableError, ConfigurationError, ToolSearchError
-from .messages import Media, ToolCall, ToolMessage
-from .names import closest_names
-from .observer import ObservedToolCall, Observer, Watch, watch
-from .tool import Tool, ToolContext
+from .errors import AsyncCallableError
+from .messages import ToolCall, ToolMessage
+from .observer import ObservedToolCall, Observer, watch
+from .tool_call import Invocation, ToolResult, answer_call
 from .worker import TookTooLongError, in_worker_thread
 
 __all__ = ["arun_batch", "run_batch"]
 
 _MAX_THREADS = 16
-
-_Result: TypeAlias = tuple[str, tuple[Media, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Invocation:
-    """One tool to run, arguments checked."""
-
-    tool: Tool
-    arguments: dict[str, Any]
-    context: ToolContext
-
-    def run(self) -> _Result:
-        """Run the tool on this thread."""
-        return self._converted(self.tool.call(self.arguments, self.context))
-
-    def begin(self) -> _Result | Awaitable[Any]:
-        """Run the tool on this thread; what it gives may be something to await, such as the coroutine of a lambda."""
-        value = self.tool.begin(self.arguments, self.context)
-        return value if inspect.isawaitable(value) else self._converted(value)
-
-    async def arun(self, result: Awaitable[Any] | None = None) -> _Result:
-        """Await the tool, or what it gave."""
-        value = self.tool.acall(self.arguments, self.context) if result is None else result
-        return self._converted(await value)
-
-    def _converted(self, value: Any) -> _Result:
-        from .results import convert_result
-
-        return convert_result(value, self.tool)
-
-
-_Flow = Generator[_Invocation, _Result, ToolMessage]
-
-
-def _answer(call: ToolCall, batch: RunTools, seen: Watch) -> _Flow:
-    """What becomes of one call; yields the invocation, if it comes to one, and returns the result message.
-
-    Errors that are answered rather than raised are noted in `seen`.
-    """
-    from .arguments import ArgumentError, parse_arguments
-
-    tool = batch.tools.get(call.name)
-    if tool is None:
-        return ToolMessage(call.id, call.name, unknown_tool_text(call.name, list(batch.tools)), is_error=True)
-    request = batch.request
-    context = ToolContext(
-        request.context, call_id=call.id, tool_name=call.name, session_id=request.session_id, tenant=request.tenant
-    )
-    try:
-        arguments = parse_arguments(tool, call.arguments)
-        content, media = yield _Invocation(tool, arguments, context)
-    except AsyncCallableError:
-        raise  # the programmer chose the wrong driver; the model cannot mend that
-    except ArgumentError as error:
-        seen.error = error
-        return ToolMessage(call.id, call.name, str(error), is_error=True)
-    except TookTooLongError as error:
-        seen.error = error
-        text = f"{call.name} did not answer within {tool.timeout:g} seconds; it may still be running."
-        return ToolMessage(call.id, call.name, text, is_error=True)
-    except Exception as error:
-        if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
-            raise
-        seen.error = error
-        return ToolMessage(call.id, call.name, _worded(call, error, batch), is_error=True)
-    return ToolMessage(call.id, call.name, content, media=media)
-
-
-def unknown_tool_text(name: str, known: list[str]) -> str:
-    """What to tell a model that called a tool that does not exist."""
-    close = closest_names(name, known)
-    if close:
-        return f"There is no tool {name!r}. Did you mean {' or '.join(repr(n) for n in close)}?"
-    if not known:
-        return f"There is no tool {name!r}; no tools are available."
-    listed = ", ".join(sorted(known)[:20])
-    return f"There is no tool {name!r}. Available: {listed}{', ...' if len(known) > 20 else ''}."
-
-
-def error_text(error: Exception) -> str:
-    """A tool's exception as the model reads it: our own errors are written for it, others get their type."""
-    text = str(error)
-    if isinstance(error, ToolSearchError):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _worded(call: ToolCall, error: Exception, batch: RunTools) -> str:
-    """The answer to a tool's error, as the application words it if it does."""
-    if batch.on_error is None:
-        return error_text(error)
-    text: object = batch.on_error(call, error)
-    if not isinstance(text, str):
-        raise ConfigurationError(f"on_error must return a text for the model, not {text!r:.100}") from error
-    return text
 
 
 def _lanes(batch: RunTools) -> list[list[int]]:
@@ -166,7 +66,7 @@ def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
 
 def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
     with watch(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as seen, seen.current():
-        flow = _answer(call, batch, seen)
+        flow = answer_call(call, batch, seen)
         try:
             invocation = next(flow)
             while True:
@@ -184,7 +84,7 @@ def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> Too
             flow.close()
 
 
-def _invoke(invocation: _Invocation) -> _Result:
+def _invoke(invocation: Invocation) -> ToolResult:
     if invocation.tool.timeout is None or invocation.tool.is_async:
         return invocation.run()
     finished = threading.Event()
@@ -203,7 +103,7 @@ def _invoke(invocation: _Invocation) -> _Result:
         raise TookTooLongError
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
-    result: _Result = outcome[0]
+    result: ToolResult = outcome[0]
     return result
 
 
@@ -264,7 +164,7 @@ def _next(lanes: deque[list[int]]) -> list[int] | None:
 
 async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
     with watch(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as seen, seen.current():
-        flow = _answer(call, batch, seen)
+        flow = answer_call(call, batch, seen)
         try:
             invocation = next(flow)
             while True:
@@ -282,7 +182,7 @@ async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None)
             flow.close()
 
 
-async def _ainvoke(invocation: _Invocation) -> _Result:
+async def _ainvoke(invocation: Invocation) -> ToolResult:
     import anyio
 
     given = None

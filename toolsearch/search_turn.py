@@ -9,7 +9,7 @@ from threading import Lock
 from cachetools import LRUCache
 
 from .chat import ChatResponse
-from .disclosure import DisclosureTurn
+from .disclosure_turn import DisclosureTurn
 from .history import MessageTokens
 from .messages import Message, ToolCall, ToolMessage
 from .savings import SavingsLedger, ToolSearchReport
