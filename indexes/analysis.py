@@ -1,8 +1,8 @@
 """From text to terms: one analysis for what is indexed and for what is asked.
 
-A text is cut into words, and each word into terms: camelCase is split, case and accents are folded, scripts
-written without spaces give their characters and pairs of them, English is stemmed. Words repeat, so the
-terms of a word are remembered and the analysis of a text is mostly looking up.
+A text is cut into words, and each word into forms: camelCase is split, case and accents are folded, scripts
+written without spaces give their characters and pairs of them. The stem of a form is a term. Words repeat, so what a
+word gives is remembered and the analysis of a text is mostly looking up.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .identifiers import readable
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
-__all__ = ["LONGEST_TERM", "joined", "stem", "terms", "word_terms", "words"]
+__all__ = ["LONGEST_TERM", "analysed", "joined", "stem", "terms", "word_terms", "words"]
 
 LONGEST_TERM = 40
 """Longer terms are data (a pasted image, a key), not words."""
@@ -60,7 +60,7 @@ class _Separators(dict[int, str]):
 
 
 _separators = _Separators()
-_word_terms: dict[str, tuple[str, ...]] = {}
+_word_terms: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 _stemming = threading.Lock()
 
 
@@ -71,13 +71,25 @@ def terms(text: str) -> list[str]:
         >>> terms("Users' openPullRequests: naïve")
         ['user', 'openpullrequest', 'open', 'pull', 'request', 'naiv']
     """
-    if not text:
-        return []
-    known = _word_terms
+    return analysed(text)[0]
+
+
+def analysed(text: str) -> tuple[list[str], list[str]]:
+    """Return the terms of `text`, and one for one the forms they are the stems of.
+
+    Example:
+        >>> analysed("Creating issues")
+        (['creat', 'issu'], ['creating', 'issues'])
+    """
     found: list[str] = []
-    for word in words(text):
-        found += known.get(word) or word_terms(word)
-    return found
+    forms: list[str] = []
+    if text:
+        known = _word_terms
+        for word in words(text):
+            stems, own = known.get(word) or word_terms(word)
+            found += stems
+            forms += own
+    return found, forms
 
 
 def words(text: str) -> list[str]:
@@ -88,11 +100,12 @@ def words(text: str) -> list[str]:
     return _POSSESSIVE.sub("", normal).translate(_separators).split()
 
 
-def word_terms(word: str) -> tuple[str, ...]:
-    """Return the terms of one of `words`; empty for what is longer than `LONGEST_TERM`."""
+def word_terms(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the terms and forms of one of `words`; both empty for what is longer than `LONGEST_TERM`."""
     found = _word_terms.get(word)
     if found is None:
-        found = _plain(word) if word.isascii() and word.isalpha() else tuple(_analysed(word))
+        forms = _plain(word) if word.isascii() and word.isalpha() else tuple(_forms(word))
+        found = tuple(map(stem, forms)), forms
         if len(_word_terms) >= _REMEMBERED:
             _word_terms.clear()
         if len(word) <= 2 * LONGEST_TERM:
@@ -134,18 +147,18 @@ def stem(word: str) -> str:
 def _plain(word: str) -> tuple[str, ...]:
     """The short way for most words: those of ASCII letters that are not camelCase."""
     if word.islower():
-        return (stem(word),) if len(word) <= LONGEST_TERM else ()
-    return word_terms(word.lower()) if word.istitle() or word.isupper() else tuple(_analysed(word))
+        return (word,) if len(word) <= LONGEST_TERM else ()
+    return _plain(word.lower()) if word.istitle() or word.isupper() else tuple(_forms(word))
 
 
-def _analysed(word: str) -> Iterator[str]:
+def _forms(word: str) -> Iterator[str]:
     for unspaced, spaced in _RUNS.findall(word):
         if unspaced:
             yield from _pairs(fold(unspaced))
             continue
         pieces = _pieces(spaced)
         if len(pieces) > 1 and len(spaced) <= LONGEST_TERM:
-            yield stem(fold(spaced))  # GitHub is also github
+            yield fold(spaced)  # GitHub is also github
         for piece in pieces:
             yield from _spaced(fold(piece))
 
@@ -172,10 +185,10 @@ def _unicode_camel(word: str) -> list[str]:
 def _spaced(run: str) -> Iterator[str]:
     if len(run) > LONGEST_TERM:
         return
-    yield stem(run)
+    yield run
     letters = _DIGITS.split(run)
     if len(letters) > 1:
-        yield from (stem(part) for part in letters if len(part) > 1)
+        yield from (part for part in letters if len(part) > 1)
 
 
 def _pairs(run: str) -> Iterator[str]:

@@ -18,8 +18,9 @@ from .vocabulary import Vocabulary
 __all__ = ["Bm25ToolIndex"]
 
 _CLAUSE_WEIGHT = 1.5
-_CLAUSE_CANDIDATES = 50
+_CLAUSE_CANDIDATES = 20
 _CANDIDATES_ALONE = 40
+_CANDIDATES_WITH_CLAUSES = 100
 """How many are scored at least when nothing is fused: the words of a name raise a score by a third at most."""
 
 _BELOW_MINIMUM = "Tools match in part, but none matches {:.0%} of the query; try fewer or other words."
@@ -118,16 +119,19 @@ class Bm25Searcher:
         """Score the whole text, and if it has several clauses each of them, so that a tool for one can win a place."""
         engine = self._engine
         queries = {term: engine.query(term, weight) for term, weight in parsed.weights.items()}
+        written = engine.as_written(parsed.written)
         if parsed.clauses:
-            limit = max(limit, CANDIDATES)  # what is good for a clause may stand far down for the whole
-        found, total = engine.best(queries.values(), limit, category, count=True)
+            limit = max(limit, _CANDIDATES_WITH_CLAUSES)  # what is good for a clause may stand far down for the whole
+        found, total = engine.best([*queries.values(), *written.values()], limit, category, count=True)
         whole = self._names.raised(found, parsed.weights)
         if not parsed.clauses or not whole:
             return whole, total
         pooled: dict[int, float] = {}
         for clause in parsed.clauses:
-            found, _ = engine.best([queries[term] for term in clause], _CLAUSE_CANDIDATES, category)
-            scores = self._names.raised(found, clause)
+            own = [queries[term] for term in clause.terms]
+            own += [written[text] for text in clause.written if text in written]
+            found, _ = engine.best(own, _CLAUSE_CANDIDATES, category)
+            scores = self._names.raised(found, clause.terms)
             # The root lets a weaker clause win a place without letting an empty one win outright.
             scale = max(scores.values(), default=1.0) ** 0.5
             for position, score in scores.items():

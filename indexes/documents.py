@@ -6,16 +6,19 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from .analysis import joined, terms
+from .analysis import analysed, joined
 from .reference import ToolReference
+from .written import neighbours, pair
 
 __all__ = ["TermsCache", "ToolTerms", "parameter_texts", "shared_terms", "tool_terms"]
 
 _DEEPEST = 5
 _MOST_NODES = 2_000
 _LONGEST_TEXT = 50_000
+_PAIRED = 24  # the words of a description that say what the tool does; pairs of later ones found nothing more
 _NESTED = frozenset(("items", "additionalProperties", "contains"))
 _ALTERNATIVES = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
 _NAMED = frozenset(("properties", "$defs", "definitions", "patternProperties"))
@@ -26,7 +29,8 @@ _HOLDERS = _NESTED | _ALTERNATIVES | _NAMED
 class ToolTerms:
     """The terms of one tool, part by part, in order and with repetitions.
 
-    `whole` is the name as one term, if it has several words.
+    `whole` is the name as one term, if it has several words. `written` is all of it as it is written, the name twice,
+    and the pairs of neighbours in the name and at the beginning of the description, joined by blanks.
     """
 
     name: tuple[str, ...]
@@ -36,6 +40,7 @@ class ToolTerms:
     tags: tuple[str, ...]
     parameters: tuple[str, ...]
     source: tuple[str, ...]
+    written: str
 
     @property
     def name_field(self) -> tuple[str, ...]:
@@ -68,7 +73,7 @@ class TermsCache:
     """Remembers the terms of the tools analysed last; safe from many threads, shared by all indexes that hold it.
 
     Args:
-        size: how many tools at most; about 3 KB each.
+        size: how many tools at most; about 4 KB each.
     """
 
     def __init__(self, size: int = 16_384) -> None:
@@ -108,15 +113,23 @@ shared_terms = TermsCache()
 def tool_terms(tool: ToolReference) -> ToolTerms:
     """Analyse one tool."""
     whole = joined(tool.name)
-    name = tuple(term for term in terms(tool.name) if term != whole)
+    name, name_forms = analysed(tool.name)
+    description, description_forms = analysed(tool.description[:_LONGEST_TEXT])
+    search_text, search_forms = analysed(tool.search_text[:_LONGEST_TEXT])
+    tags, tag_forms = analysed(" ".join(tool.tags))
+    parameters, parameter_forms = analysed(" ".join(parameter_texts(tool.parameters))[:_LONGEST_TEXT])
+    source, source_forms = analysed(tool.source or "")
+    words = (name_forms, name_forms, description_forms, search_forms, parameter_forms, tag_forms, source_forms)
+    pairs = map(pair, neighbours(name_forms) + neighbours(description_forms[:_PAIRED]))
     return ToolTerms(
-        name=name,
+        name=tuple(term for term in name if term != whole),
         whole=whole,
-        description=tuple(terms(tool.description[:_LONGEST_TEXT])),
-        search_text=tuple(terms(tool.search_text[:_LONGEST_TEXT])),
-        tags=tuple(terms(" ".join(tool.tags))),
-        parameters=tuple(terms(" ".join(parameter_texts(tool.parameters))[:_LONGEST_TEXT])),
-        source=tuple(terms(tool.source or "")),
+        description=tuple(description),
+        search_text=tuple(search_text),
+        tags=tuple(tags),
+        parameters=tuple(parameters),
+        source=tuple(source),
+        written=" ".join(chain(*words, pairs)),
     )
 
 

@@ -1,8 +1,8 @@
-"""Tantivy in memory, asked only in terms: three fields, scores per tool, no query parser."""
+"""Tantivy in memory, asked only in terms: scores per tool, no query parser."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import tantivy
@@ -14,16 +14,17 @@ from .vocabulary import Vocabulary
 __all__ = ["TermEngine"]
 
 _LEAST_HEAP = 15_000_000
-_HEAP_PER_TOOL = 4_000  # enough to hold the set in one segment, whose order is the order of the tools
+_HEAP_PER_TOOL = 8_000  # enough to hold the set in one segment, whose order is the order of the tools
 _FIELDS = (("name", 1.6), ("text", 1.0), ("detail", 0.5))
 _TIE = 0.2
+_AS_WRITTEN = 0.5
 
 
 class TermEngine:
     """Holds the terms of a set of tools, and scores them by BM25 for weighted terms.
 
     A term counts by the IDF it has over whole tools, whichever field it is found in; of the fields it is found in
-    the best counts, and a fifth of the others.
+    the best counts, and a fifth of the others. What is found as it is written counts half as much again.
     """
 
     __slots__ = ("_schema", "_searcher", "_vocabulary")
@@ -35,6 +36,7 @@ class TermEngine:
         builder = tantivy.SchemaBuilder().add_integer_field("position", fast=True)
         for field, _ in _FIELDS:
             builder = builder.add_text_field(field, tokenizer_name="whitespace", index_option="freq")
+        builder = builder.add_text_field("written", tokenizer_name="whitespace", index_option="freq")
         self._schema = builder.add_text_field("category", tokenizer_name="raw", index_option="basic").build()
         index = tantivy.Index(self._schema)
         # One thread: more make several segments, and the order of equal tools a matter of luck.
@@ -46,6 +48,7 @@ class TermEngine:
                     "name": " ".join(terms.name_field),
                     "text": " ".join(terms.text_field),
                     "detail": " ".join(terms.detail_field),
+                    "written": terms.written,
                     "category": list(keys),
                 }
                 writer.add_document(tantivy.Document.from_dict(content, self._schema))
@@ -64,6 +67,16 @@ class TermEngine:
                 found = tantivy.Query.term_query(self._schema, field, term, "freq")
                 fields.append(tantivy.Query.boost_query(found, field_weight * idf / own_idf))
         return fields[0] if len(fields) == 1 else tantivy.Query.disjunction_max_query(fields, _TIE)
+
+    def as_written(self, weights: Mapping[str, float]) -> dict[str, tantivy.Query]:
+        """Return the queries for weighted words and pairs as they are written, those that no tool has left out."""
+        return {
+            written: tantivy.Query.boost_query(
+                tantivy.Query.term_query(self._schema, "written", written, "freq"), _AS_WRITTEN * weight
+            )
+            for written, weight in weights.items()
+            if self._searcher.doc_freq("written", written)
+        }
 
     def best(
         self, queries: Iterable[tantivy.Query], limit: int, category: Category | None = None, count: bool = False

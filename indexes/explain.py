@@ -39,7 +39,7 @@ class Explainer:
         """Return the share, 0 to 1, of the query or of the clause it fits best, that one tool matches."""
         known = self._fields(position)
         whole = self._query.matched_share(known)
-        return max([whole, *(self._query.matched_share(known, clause) for clause in self._query.asked_clauses)])
+        return max([whole, *(self._query.matched_share(known, clause.asked) for clause in self._query.clauses)])
 
     def doubt(self, positions: Sequence[int]) -> str:
         """Return a sentence naming what is missing if these tools together match under a third of the query, or ""."""

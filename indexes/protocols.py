@@ -46,9 +46,9 @@ class ToolIndex(Protocol):
 class Embedder(Protocol):
     """Turns texts into vectors.
 
-    An embedder may also have these attributes: `query_prefix` and `passage_prefix` (put before a query, and before the text
-    of a tool), `multilingual` (True if it knows other languages than English; a hybrid then trusts it with them), and
-    `cache_dir` (a folder in which an index keeps the embeddings of tools).
+    An embedder may also have these attributes: `query_prefix` and `passage_prefix` (put before a query, and before the
+    text of a tool), `multilingual` (True if it knows other languages than English; a hybrid then trusts it with them),
+    and `cache_dir` (a folder in which an index keeps the embeddings of tools).
     """
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -12,8 +12,9 @@ from .analysis import joined, stem, word_terms, words
 from .identifiers import identifiers_in
 from .stopwords import COURTESIES, FUNCTION_WORDS
 from .vocabulary import Vocabulary
+from .written import neighbours, pair
 
-__all__ = ["ParsedQuery", "clauses", "parse"]
+__all__ = ["Clause", "ParsedQuery", "clauses", "parse"]
 
 _HEAD, _TAIL = 12_000, 4_000
 _MOST_TERMS = 96
@@ -34,24 +35,39 @@ _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 @dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a request that may want a tool of its own.
+
+    Args:
+        terms: its indexed terms.
+        asked: the same in terms of the query, for `ParsedQuery.matched_share`.
+        written: its words and pairs of words as they are written.
+    """
+
+    terms: tuple[str, ...]
+    asked: tuple[str, ...]
+    written: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """What a query asks of one vocabulary.
 
     Args:
         weights: indexed term -> its weight; guesses for unknown words included.
-        clauses: for each of several clauses, its indexed terms; empty where there is but one clause.
+        clauses: the clauses if there are several.
         asked: term of the query that counts -> the indexed terms that answer it: itself, its guesses, or none.
         shown: term -> the word of the query it came from.
-        asked_clauses: the same clauses in terms of the query, for `matched_share`.
         mass: term of the query -> its IDF times its weight.
+        written: word or pair of words as it is written, of indexed terms -> its weight.
     """
 
     weights: dict[str, float]
-    clauses: tuple[tuple[str, ...], ...]
+    clauses: tuple[Clause, ...]
     asked: dict[str, tuple[str, ...]]
-    asked_clauses: tuple[tuple[str, ...], ...]
     shown: dict[str, str]
     mass: dict[str, float]
+    written: dict[str, float]
 
     def matched_share(self, known: Collection[str], clause: Iterable[str] | None = None) -> float:
         """Return the share of the query's mass, or of a clause's, that is `known`; a guess counts half."""
@@ -77,7 +93,7 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
         text = f"{_LAST_WORD.sub('', text[:_HEAD])}\n{_FIRST_WORD.sub('', text[-_TAIL:])}"
     shown: dict[str, str] = {}
     parts = [_clause_terms(part, shown, vocabulary) for part in clauses(text)]
-    every = dict.fromkeys(term for part in parts for term in part)
+    every = dict.fromkeys(term for part, _ in parts for term in part)
     functional = _function_stems()
     kept = [term for term in every if term not in functional] or list(every)
     masses = {t: vocabulary.idf.get(t, vocabulary.unknown_idf) * _weight(t) for t in kept}
@@ -98,15 +114,17 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
         for guess in asked[term]:
             weights[guess] = max(weights.get(guess, 0.0), _GUESS_WEIGHT * _weight(term))
             shown.setdefault(guess, shown[term])
-    wanted: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for part in parts:
+    written: dict[str, float] = {}
+    wanted: dict[tuple[str, ...], Clause] = {}
+    for part, stems in parts:
         own = tuple(dict.fromkeys(term for term in part if term in asked))
         indexed = tuple(dict.fromkeys(found for term in own for found in asked[term]))
+        as_written = _as_written(stems, {term: weights[term] for term in own if term in vocabulary.idf})
+        written.update(as_written)
         if indexed:
-            wanted.setdefault(indexed, own)
-    if len(wanted) < 2:
-        wanted = {}
-    return ParsedQuery(weights, tuple(wanted), asked, tuple(wanted.values()), shown, masses)
+            wanted.setdefault(indexed, Clause(indexed, own, tuple(as_written)))
+    several = tuple(wanted.values()) if len(wanted) > 1 else ()
+    return ParsedQuery(weights, several, asked, shown, masses, written)
 
 
 def clauses(text: str) -> list[str]:
@@ -128,19 +146,31 @@ def _size(text: str) -> float:
     return len(text.split()) + len(_IDEOGRAPH.findall(text)) / 2
 
 
-def _clause_terms(text: str, shown: dict[str, str], vocabulary: Vocabulary) -> list[str]:
+def _clause_terms(text: str, shown: dict[str, str], vocabulary: Vocabulary) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the terms of a clause, and its forms in order, each with the term it gives."""
     found: list[str] = []
+    stems: list[tuple[str, str]] = []
     for word in words(text):
-        own = word_terms(word)
+        own, forms = word_terms(word)
         for term in own:
             shown.setdefault(term, word.lower() if len(own) == 1 else term)
         found += own
+        stems += zip(forms, own, strict=True)
     for identifier in identifiers_in(text):
         whole = joined(identifier)
         # Hyphens and slashes join ordinary words too: the whole counts only where a tool has it.
         if whole is not None and whole in vocabulary.idf:
             shown.setdefault(whole, identifier)
             found.append(whole)
+    return found, stems
+
+
+def _as_written(stems: Sequence[tuple[str, str]], weights: Mapping[str, float]) -> dict[str, float]:
+    """Return the forms whose terms have a weight, and the pairs of them, with their weights."""
+    found = {form: weights[term] for form, term in stems if term in weights}
+    for both in neighbours(form for form, _ in stems):
+        if both[0] in found and both[1] in found:
+            found[pair(both)] = min(found[both[0]], found[both[1]])
     return found
 
 
