@@ -1,6 +1,7 @@
 """Writes the tables of a page from measured results: ``python -m toolsearch.benchmarks.readme results.json README.md``.
 
 What stands between the lines ``<!-- results -->`` and ``<!-- /results -->`` is replaced; the rest of the page stays.
+Results of ranking stand between ``<!-- retrieval -->`` lines, those of scaling between ``<!-- scaling -->`` lines.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigurationError, ToolSearchError
+from .markdown_tables import markdown_table, render_retrieval, render_scaling
 
 __all__ = ["render", "rewrite"]
-
-_BEGIN, _END = "<!-- results -->", "<!-- /results -->"
 
 
 def render(report: Mapping[str, Any]) -> str:
@@ -25,31 +25,44 @@ def render(report: Mapping[str, Any]) -> str:
 
 
 def rewrite(page: str, report: Mapping[str, Any]) -> str:
-    """The page with its tables made anew.
+    """The page with the tables of one report made anew, whichever kind of report it is.
 
     Raises:
         ConfigurationError: the page does not have the two marks, once each and in order.
     """
-    if page.count(_BEGIN) != 1 or page.count(_END) != 1 or page.index(_END) < page.index(_BEGIN):
-        raise ConfigurationError(f"the page needs one line {_BEGIN} and, after it, one line {_END}")
-    before, _, rest = page.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n{render(report)}\n{_END}{after}"
+    mark, tables = _tables(report)
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(end) < page.index(begin):
+        raise ConfigurationError(f"the page needs one line {begin} and, after it, one line {end}")
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{tables}\n{end}{after}"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrite the page named second from the results named first."""
-    if len(arguments) != 2:
-        print("usage: python -m toolsearch.benchmarks.readme RESULTS.json README.md", file=sys.stderr)
+    """Rewrite the page named last from the results named before it."""
+    if len(arguments) < 2:
+        print("usage: python -m toolsearch.benchmarks.readme RESULTS.json... README.md", file=sys.stderr)
         return 2
-    results, page = map(Path, arguments)
+    *results, page = map(Path, arguments)
     try:
-        text = rewrite(page.read_text("utf-8"), json.loads(results.read_text("utf-8")))
+        text = page.read_text("utf-8")
+        for path in results:
+            text = rewrite(text, json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, KeyError, ToolSearchError) as error:
         print(f"{error}", file=sys.stderr)
         return 2
     page.write_text(text, "utf-8")
     return 0
+
+
+def _tables(report: Mapping[str, Any]) -> tuple[str, str]:
+    """The name of a report's marks, and what stands between them."""
+    if "sets" in report:
+        return "retrieval", render_retrieval(report)
+    if "checks" in report:
+        return "scaling", render_scaling(report)
+    return "results", render(report)
 
 
 def _suite(suite: Mapping[str, Any], counter: str) -> str:
@@ -69,7 +82,7 @@ def _suite(suite: Mapping[str, Any], counter: str) -> str:
     least = (suite["break_even"] or {}).get("tools")
     pays = f"For a task of one call, searching takes fewer tokens from {least} tools of this size on." if least else ""
     below = " ".join(filter(None, [suite["note"], pays]))
-    return "\n\n".join(filter(None, [heading, _table(headings, cells), below]))
+    return "\n\n".join(filter(None, [heading, markdown_table(headings, cells), below]))
 
 
 def _cells(row: Mapping[str, Any], *, plain: bool) -> list[str]:
@@ -91,11 +104,6 @@ def _cells(row: Mapping[str, Any], *, plain: bool) -> list[str]:
 
 def _change(saving: float) -> str:
     return f"{abs(saving):.0%} {'less' if saving >= 0 else 'more'}"
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    align = ["---", *["---:"] * (len(headings) - 1)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, align, *rows))
 
 
 def _origin(report: Mapping[str, Any]) -> str:

@@ -36,6 +36,7 @@ class Measured:
     Args:
         rival: its name.
         peer: whether it is another library's.
+        version: of that library.
         quality: the averages over the queries.
         empty: how many queries found nothing at all.
         build_ms: to index the catalogue, in CPU time; models were loaded before.
@@ -47,6 +48,7 @@ class Measured:
 
     rival: str
     peer: bool
+    version: str | None
     quality: Quality
     empty: int
     build_ms: float
@@ -60,6 +62,7 @@ class Measured:
         return {
             "name": self.rival,
             "peer": self.peer,
+            "version": self.version,
             **{name: round(value, 5) for name, value in asdict(self.quality).items()},
             "empty": self.empty,
             "build_ms": round(self.build_ms, 3),
@@ -110,6 +113,7 @@ def measure(
     return Measured(
         rival=rival.name,
         peer=rival.peer,
+        version=rival.version,
         quality=average(qualities),
         empty=sum(not found for found in answers),
         build_ms=build_seconds * 1000,
@@ -136,6 +140,7 @@ def mean_json(sets: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 {
                     "name": name,
                     "peer": rows[0]["peer"],
+                    "version": rows[0]["version"],
                     "memory_mb": None,
                     **{
                         key: round(sum(row[key] for row in rows) / len(rows), 5)

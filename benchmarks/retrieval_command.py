@@ -66,8 +66,9 @@ def retrieval(
     failures: _Failures = 0,
 ) -> None:
     """Ask indexes labelled queries: recall, nDCG, hit rate, MRR, speed and memory of each, and of its peers."""
+    from .figures import sections, set_title
     from .provenance import provenance
-    from .retrieval_report import print_set, sections, set_title
+    from .retrieval_report import print_set
 
     with clear_errors():
         _check_plot(plot)

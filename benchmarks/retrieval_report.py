@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from .figures import HEADINGS, QUALITY, figure_text, quality_cells, sections, set_title, speed_cells
 from .html_page import html_page, html_table
 from .report import make_table
 from .retrieval import Measured
@@ -15,17 +16,10 @@ from .svg import Bar, Panel, figure, plain
 
 __all__ = ["print_failures", "print_set", "retrieval_figure", "retrieval_html", "table_rows"]
 
-QUALITY = (("recall_1", "recall@1"), ("recall_5", "recall@5"), ("ndcg_5", "nDCG@5"), ("hit_1", "hit@1"), ("mrr", "MRR"))
-SPEED = (("p50_ms", "p50 ms"), ("p99_ms", "p99 ms"), ("build_ms", "build ms"), ("memory_mb", "MB"))
-HEADINGS = tuple(heading for _, heading in QUALITY + SPEED)
-
 
 def table_rows(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Return the rows of a table: the name, the qualities in percent, then the figures of speed and size."""
-    return [
-        (row["name"], *(f"{row[key] * 100:.1f}" for key, _ in QUALITY), *(_figure(row.get(key)) for key, _ in SPEED))
-        for row in rows
-    ]
+    return [(row["name"], *quality_cells(row), *speed_cells(row)) for row in rows]
 
 
 def print_set(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -76,17 +70,6 @@ MEANING = (
 )
 
 
-def sections(report: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
-    """Return a title and the rows for the averages, if there are several sets, and for each set."""
-    each = [(set_title(one), one["indexes"]) for one in report["sets"]]
-    return [(f"Average of {len(each)} sets", report["mean"]), *each] if len(each) > 1 else each
-
-
-def set_title(one: Mapping[str, Any]) -> str:
-    """Say how large a set is."""
-    return f"{one['name']}: {one['tools']:,} tools, {one['queries']:,} queries"
-
-
 def _title(report: Mapping[str, Any]) -> str:
     sets = report["sets"]
     return f"Finding tools: {set_title(sets[0])}" if len(sets) == 1 else f"Finding tools: average of {len(sets)} sets"
@@ -98,15 +81,10 @@ def _quality_panel(heading: str, key: str, rows: Sequence[Mapping[str, Any]]) ->
 
 
 def _speed_panel(title: str, key: str, rows: Sequence[Mapping[str, Any]]) -> Panel:
-    return Panel(title, [Bar(row["name"], row.get(key), _figure(row.get(key)), _kind(row)) for row in rows], log=True)
+    return Panel(
+        title, [Bar(row["name"], row.get(key), figure_text(row.get(key)), _kind(row)) for row in rows], log=True
+    )
 
 
 def _kind(row: Mapping[str, Any]) -> str:
     return "peer" if row["peer"] else "own"
-
-
-def _figure(value: float | None) -> str:
-    """Three significant digits."""
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from ..indexes.protocols import ToolIndex
 from ..indexes.reference import ToolReference
@@ -21,11 +22,13 @@ class Rival:
         name: in tables.
         prepare: takes the tools and returns what builds the index, which returns the search.
         peer: whether it is another library's.
+        version: of that library.
     """
 
     name: str
     prepare: Callable[[Sequence[ToolReference]], Callable[[], Search]]
     peer: bool = False
+    version: str | None = None
 
 
 def own_rival(name: str, index: ToolIndex) -> Rival:
@@ -43,7 +46,7 @@ def own_rival(name: str, index: ToolIndex) -> Rival:
 
 def peer_rival(peer: Peer) -> Rival:
     """Another library."""
-    return Rival(peer.name, peer.prepare, peer=True)
+    return Rival(peer.name, peer.prepare, peer=True, version=version(peer.distribution))
 
 
 def find_rival(name: str, embedder: str | None = None) -> Rival:

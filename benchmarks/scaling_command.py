@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..console import clear_errors, make_console
+from .figures import check_cells
 from .output import write_json
 from .provenance import provenance
 from .report import make_table
@@ -60,23 +61,6 @@ def print_checks(console: Console, title: str, rows: Sequence[Mapping[str, Any]]
     """Print the checks as one table."""
     table = make_table(title, left=("",), right=("tools", "ours ms", "other ms", "value", "target", ""))
     for row in rows:
-        table.add_row(
-            row["what"],
-            f"{row['tools']:,}",
-            _milliseconds(row["ours_ms"]),
-            _milliseconds(row["other_ms"]),
-            _value(row["value"], row["unit"]),
-            "" if row["target"] is None else _value(row["target"], row["unit"]),
-            Text(row["verdict"], _STYLES.get(row["verdict"], "")),
-        )
+        *cells, verdict = check_cells(row)
+        table.add_row(*cells, Text(verdict, _STYLES.get(verdict, "")))
     console.print(table)
-
-
-def _milliseconds(value: float | None) -> str:
-    return "" if value is None else f"{value:,.3f}" if value < 10 else f"{value:,.0f}"
-
-
-def _value(value: float, unit: str) -> str:
-    if unit in ("bytes", "built"):
-        return f"{value:,.0f} {unit}"
-    return f"{value:.2f} {unit}" if unit else f"{value:.3f}"
