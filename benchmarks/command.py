@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from ..catalog import load_catalog
-from ..console import clear_errors, make_console
+from ..console import clear_errors, make_console, quiet_logs
 from ..errors import ConfigurationError, ToolSearchError
 from ..indexes.protocols import ToolIndex
 from ..tokens import token_counter
@@ -123,10 +123,10 @@ def _suites(
     from .report import print_servers
     from .servers import list_servers
 
-    # One of the servers prints a greeting where only messages belong; the SDK logs it with a traceback.
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    logging.getLogger("toolsearch").setLevel(logging.ERROR)  # what did not start is in the table
-    with console.status("starting MCP servers and listing their tools"):
+    # One of the servers prints a greeting where only messages belong; the SDK logs it with a traceback. What did not
+    # start is in the table.
+    quiet = quiet_logs(mcp=logging.CRITICAL, toolsearch=logging.ERROR)
+    with quiet, console.status("starting MCP servers and listing their tools"):
         listing = list_servers(environment)
     print_servers(console, [asdict(server) for server in listing.servers])
     return bundled_suites(listing.tools), listing.servers

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..console import clear_errors, make_console
+from ..console import clear_errors, make_console, quiet_logs
 from ..errors import ConfigurationError, ToolSearchError
 from .labelled import LabelledSet, labelled_set, load_labelled_set
 from .memory import measure_memory
@@ -150,9 +150,8 @@ def _measure(
     from .retrieval import measure
     from .retrieval_report import print_failures
 
-    logging.getLogger("toolsearch").setLevel(logging.ERROR)
     rows: list[dict[str, Any]] = []
-    with _progress(labelled, len(rivals)) as bar:
+    with quiet_logs(toolsearch=logging.ERROR), _progress(labelled, len(rivals)) as bar:
         for rival in rivals:
             try:
                 measured = measure(

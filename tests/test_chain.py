@@ -251,7 +251,9 @@ class _AsyncSeven:
         return 7
 
 
-@pytest.mark.parametrize("fn", [_seven, partial(_seven), _AsyncSeven(), lambda: _seven()], ids=repr)
+@pytest.mark.parametrize(
+    "fn", [_seven, partial(_seven), _AsyncSeven(), lambda: _seven()], ids=["function", "partial", "object", "lambda"]
+)
 def test_perform_awaits_async_callables_and_sync_drivers_refuse_them(ask, fn):
     @flow()
     def work(request: ChatRequest) -> AdvisorFlow:

@@ -1,6 +1,7 @@
 """What can be passed as tools, and the names they get."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -159,7 +160,7 @@ def test_a_pair_of_functions_is_two_tools():
         ({ping, say}, "pass a list"),
         ([[ping, [None]]], "pass a function"),
     ],
-    ids=str,
+    ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", str(value)),  # the same names in every process
 )
 def test_what_has_no_tools_is_refused_with_what_to_write(item, said):
     with pytest.raises(ConfigurationError, match=said):

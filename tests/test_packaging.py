@@ -65,7 +65,8 @@ def test_toolsearch_is_the_only_top_level_name(wheel_names: list[str]) -> None:
 
 @pytest.mark.slow
 def test_every_module_and_data_file_is_inside(wheel_names: list[str]) -> None:
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    tracked = listed.stdout.splitlines()
     expected = set()
     for name in tracked:
         top, _, rest = name.partition("/")

@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import functools
+import re
 import threading
 from types import SimpleNamespace
 
@@ -121,7 +122,7 @@ def test_defaults_come_from_the_function_or_the_name():
         ({"parameters": {"properties": {"a": {"default": float("nan")}}}}, "JSON"),
         ({"parameters": {"properties": {"a": {"enum": {1, 2}}}}}, "JSON"),
     ],
-    ids=str,
+    ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", str(value)),  # the same names in every process
 )
 def test_what_cannot_work_is_refused_with_the_reason(arguments, said):
     with pytest.raises(ConfigurationError, match=said):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import typer
 from rich.console import Console
 
 from .errors import ToolSearchError
 
-__all__ = ["clear_errors", "make_console"]
+__all__ = ["clear_errors", "make_console", "quiet_logs"]
 
 _LOG_WIDTH = 110
 
@@ -19,6 +20,17 @@ def make_console(*, stderr: bool = False) -> Console:
     """A console that is wide enough for tables where the output is a file or a log."""
     console = Console(stderr=stderr, highlight=False)
     return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=_LOG_WIDTH)
+
+
+@contextmanager
+def quiet_logs(**levels: int) -> Iterator[None]:
+    """Let loggers, by name, say only what is at least as serious; afterwards they are as they were."""
+    with ExitStack() as restored:
+        for name, level in levels.items():
+            logger = logging.getLogger(name)
+            restored.callback(logger.setLevel, logger.level)
+            logger.setLevel(level)
+        yield
 
 
 @contextmanager
