@@ -8,6 +8,8 @@
 PYTHON ?= python3
 EXTRAS ?=
 RESULTS ?= build/savings.json
+# Files are spread over two processes; a file's tests stay together, so that the real model is loaded by few of them.
+PYTEST_ARGS ?= -n 2 --dist loadfile
 
 PIP = -m pip install --quiet --disable-pip-version-check
 BIN = .venv/bin
@@ -26,7 +28,7 @@ demo: $(demo_stamp) servers
 servers: .venv-servers/.installed
 
 test: .venv/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 bench: .venv/.test
 	$(BIN)/python -m pytest -q benchmarks/bench_*.py
