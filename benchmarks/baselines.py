@@ -104,12 +104,9 @@ class NumpySearcher:
     def _scores(self, query: str, limit: int, category: Category | None) -> Scores:
         import numpy as np
 
-        from ..indexes.embedding import embed_query
+        from ..indexes.embedding import unit_rows
 
-        row = embed_query(self._embedder, query, self._rows.shape[1])
-        if row is None:
-            return Scores()
-        cosines = self._rows @ row
+        cosines = self._rows @ unit_rows(self._embedder, [query])[0]
         every = np.arange(len(cosines))
         best = every if len(cosines) <= _KEPT else np.argpartition(-cosines, _KEPT)[:_KEPT]
         best = best[cosines[best] > 0]
