@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import IndexFailure, MissingExtraError, ToolSearchError
 from .embedding_cache import EmbeddingCache
+from .fusion import length_in_words
 from .identifiers import readable
 from .protocols import Embedder
+from .query import clauses
 from .reference import ToolReference
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ __all__ = ["embed_query", "embed_tools", "require_vector_extra", "tool_text", "u
 
 BATCH = 256
 """How many texts an embedder gets at once; after each batch the rows are kept, so a failure loses one batch at most."""
+
+_LONG_REQUEST = 50
+"""Words from which on a request is embedded clause by clause too: one row for several intents lies between them all."""
 
 _LONGEST = 8_000
 """Characters embedded of one text: far more than the tokens a model reads, and no pasted file."""
@@ -73,18 +78,23 @@ def embed_tools(embedder: Embedder, tools: Sequence[ToolReference], cache: Embed
 
 
 def embed_query(embedder: Embedder, query: str, width: int) -> NDArray[np.float32] | None:
-    """Return the row of a query, or None if the embedder finds nothing in it (a row of zeros).
+    """Return the row of a query, and below it those of its clauses if it is long.
+
+    None if the embedder finds nothing in it (a row of zeros); a clause in which it finds nothing has no row.
 
     Raises:
         IndexFailure: the embedder failed, or its row cannot be used.
     """
-    text = getattr(embedder, "query_prefix", "") + readable(query.strip()[:_LONGEST])
-    row: NDArray[np.float32] = unit_rows(embedder, [text], zeros=True)[0]
-    if len(row) != width:
+    text = readable(query.strip()[:_LONGEST])
+    parts = clauses(text) if length_in_words(text) >= _LONG_REQUEST else []
+    prefix = getattr(embedder, "query_prefix", "")
+    rows = unit_rows(embedder, [prefix + part for part in (text, *(parts if len(parts) > 1 else ()))], zeros=True)
+    if rows.shape[1] != width:
         raise IndexFailure(
-            f"the embedder {embedder.id!r} gave {len(row)} numbers for a query and {width} for the tools"
+            f"the embedder {embedder.id!r} gave {rows.shape[1]} numbers for a query and {width} for the tools"
         )
-    return row if row.any() else None
+    told: list[bool] = [bool(row.any()) for row in rows]
+    return rows[told] if told[0] else None
 
 
 def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) -> NDArray[np.float32]:

@@ -17,12 +17,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["RANK_CONSTANT", "best_of", "deviation", "fuse_ranks", "fuse_scores", "meaning_weight", "ranking"]
+__all__ = [
+    "RANK_CONSTANT",
+    "best_of",
+    "deviation",
+    "fuse_ranks",
+    "fuse_scores",
+    "length_in_words",
+    "meaning_weight",
+    "ranking",
+]
 
 RANK_CONSTANT = 5
 """k of reciprocal rank fusion. The usual 60 hardly tells the first from the tenth, and fuses much worse."""
 
-_MEANING = 1.75
+_MEANING = 2.0
 _USUAL_WORDS = 20
 _LEAST, _MOST = 0.4, 1.5
 _OTHER_SCRIPT = 0.1
@@ -38,15 +47,14 @@ def meaning_weight(query: str, *, multilingual: bool = False) -> float:
     Short queries lean on meaning, long ones on words. An embedder that knows only English counts for as much as the
     query is in Latin letters.
     """
+    by_length = min(_MOST, max(_LEAST, math.sqrt(_USUAL_WORDS / max(length_in_words(query), 1.0))))
+    return _MEANING * by_length * (1.0 if multilingual else max(_OTHER_SCRIPT, _latin_share(query[:_SEEN])))
+
+
+def length_in_words(query: str) -> float:
+    """Return how many words a query has, two characters being a word where there are no blanks; long ones are cut."""
     text = query[:_SEEN]
-    if text.isascii():
-        words, latin = float(len(text.split())), 1.0
-    else:
-        words = len(text.split()) + len(_IDEOGRAPHS.findall(text)) / 2
-        letters = sum(map(str.isalpha, text))
-        latin = min(1.0, len(_LATIN.findall(text)) / letters) if letters else 1.0
-    by_length = min(_MOST, max(_LEAST, math.sqrt(_USUAL_WORDS / max(words, 1.0))))
-    return _MEANING * by_length * (1.0 if multilingual else max(_OTHER_SCRIPT, latin))
+    return len(text.split()) + (0 if text.isascii() else len(_IDEOGRAPHS.findall(text)) / 2)
 
 
 def deviation(values: Iterable[float], size: int) -> float:
@@ -109,6 +117,11 @@ def best_of(values: NDArray[np.floating], matched: NDArray[np.bool_], limit: int
         positions = positions[scores >= least]
     found: list[int] = positions.tolist()
     return found
+
+
+def _latin_share(text: str) -> float:
+    letters = 0 if text.isascii() else sum(map(str.isalpha, text))
+    return min(1.0, len(_LATIN.findall(text)) / letters) if letters else 1.0
 
 
 def _with_dense(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["VectorToolIndex"]
 
 _SHOWN = 80
+_CLAUSE_WEIGHT = 1.5
+_LEAST_COSINE = 0.01
 _CANDIDATES_ALONE = 20
 """How many of the nearest are kept at least when nothing is fused: room for tools that the query names."""
 
@@ -34,12 +36,14 @@ class VectorToolIndex:
     It finds a tool by words its author did not use ("give back cash" finds a refund), in the languages its embedder
     knows. All tools are compared, exactly, on one thread. What is embedded once is remembered by this index, so a set
     that differs in one tool embeds one text; `cache_dir` keeps it between runs. The model is loaded when first needed.
-    Make one index and use it everywhere: each has a model of its own.
+    Make one index and use it everywhere: each has a model of its own. A request of fifty words or more is compared
+    clause by clause too, so that it finds a tool for each of its intents.
 
     Args:
         embedder: a model's name, the path of its folder, an object with `id` and `embed(texts)`, or a function from a
             list of texts to rows of numbers.
-        min_similarity: tools whose cosine is lower are not found; None asks for a cosine above 0.
+        min_similarity: tools whose cosine is lower are not found; None asks for a cosine above 0. Of a long request
+            it is a mean, three fifths of which are the clause that fits best.
         cache: where embeddings are remembered; share one between indexes, or pass another size.
         cache_dir: short for ``cache=EmbeddingCache(cache_dir)``; by default the embedder's `cache_dir`, if it has one.
 
@@ -123,7 +127,7 @@ class VectorToolSearcher:
         )
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
-        """Return the cosine of every tool with the query, embedding the query once.
+        """Return the cosine of every tool with the query, asking the embedder once.
 
         Raises:
             IndexFailure: the embedder failed.
@@ -132,10 +136,11 @@ class VectorToolSearcher:
 
         if self._rows is None:
             return Scores()
-        row = embed_query(self._embedder, query, self._rows.width)
-        if row is None:
+        rows = embed_query(self._embedder, query, self._rows.width)
+        if rows is None:
             return Scores(note=Note("no_match", "The embedder knows nothing of this query; try other words."))
-        cosines = self._rows.products(row)
+        whole, *of_clauses = map(self._rows.products, rows)
+        cosines = _pooled(whole, of_clauses) if of_clauses else whole
         matched = cosines > 0 if self._minimum is None else cosines >= self._minimum
         admitted = matched
         if category is not None:
@@ -162,6 +167,21 @@ class VectorToolSearcher:
             "below_minimum",
             f"The nearest tool has a similarity of {nearest:.2f}; the minimum is {self._minimum:.2f}.",
         )
+
+
+def _pooled(whole: NDArray[np.float32], of_clauses: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Return the mean of the cosine with a request and of the highest with one of its clauses.
+
+    As with words (`Bm25Searcher`), the clause counts for more, and a root lets a weaker clause win a place without
+    letting an empty one win outright.
+    """
+    import numpy as np
+
+    clauses = np.stack(of_clauses)
+    highest = np.maximum(clauses.max(axis=1, keepdims=True), _LEAST_COSINE)
+    best = (clauses * np.sqrt(highest.max() / highest)).max(axis=0)
+    pooled: NDArray[np.float32] = (whole + np.float32(_CLAUSE_WEIGHT) * best) / np.float32(1 + _CLAUSE_WEIGHT)
+    return pooled
 
 
 class _UnitRows:

@@ -471,3 +471,44 @@ def test_a_model_that_is_not_at_hand_fails_offline_with_an_index_failure(monkeyp
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(IndexFailure, match="no-such-org/no-such-model"):
         VectorToolIndex("no-such-org/no-such-model").build(TOOLS)
+
+
+WEATHER = "Tell me about rain and sun in the forecast for the weather there, with wind and clouds and the sun again."
+LONG = " ".join([WEATHER] * 3) + " Then return the money."
+
+
+def test_a_long_request_finds_a_tool_for_each_of_its_intents(word_embedder):
+    """One vector for all of it lies near what most of it is about."""
+    tools = [
+        ToolReference(name=f"weather_{n}", description="Rain, sun, wind and clouds in a forecast") for n in range(9)
+    ]
+    tools.append(ToolReference(name="refund", description="Return the money"))
+    found = VectorToolIndex(word_embedder()).build(tools).search(LONG, max_results=3)
+    assert "refund" in found.names
+    assert all(-1 <= hit.score <= 1 for hit in found.hits)
+
+
+def test_a_long_request_is_one_call_of_the_embedder_and_a_short_one_is_one_text():
+    asked = []
+
+    def embed(texts):
+        asked.append(list(texts))
+        return [[1.0, float(len(text))] for text in texts]
+
+    searcher = VectorToolIndex(CallableEmbedder(embed, id="lengths", query_prefix="query: ")).build(TOOLS)
+    asked.clear()
+    searcher.search(LONG)
+    searcher.search("Return the money. Then tell me about the weather.")
+    long, short = asked
+    assert len(long) > 2
+    assert all(text.startswith("query: ") for text in long)
+    assert long[0] == f"query: {LONG}"
+    assert len(short) == 1
+
+
+def test_a_clause_in_which_the_embedder_finds_nothing_is_passed_over(word_embedder):
+    """A greeting gives a row of zeros here; the rest is searched."""
+    searcher = VectorToolIndex(word_embedder()).build(TOOLS)
+    greeted = f"Zebra quagga okapi gnu. {LONG}"
+    assert set(searcher.search(greeted, max_results=2).names) == set(searcher.search(LONG, max_results=2).names)
+    assert searcher.search("zebra quagga okapi. " * 20).reason_code == "no_match"
