@@ -98,6 +98,7 @@ def _vector_index(embedder: str | None) -> ToolIndex:
     from ..indexes.vector import VectorToolIndex
 
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it warns at the first fork
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # else a bar for weights that are read in no time
     if embedder is None and importlib.util.find_spec(_PACKAGED_WEIGHTS):
         weights: Any = importlib.import_module(_PACKAGED_WEIGHTS)
         return VectorToolIndex(Path(weights.get_model_path()))
