@@ -477,15 +477,16 @@ WEATHER = "Tell me about rain and sun in the forecast for the weather there, wit
 LONG = " ".join([WEATHER] * 3) + " Then return the money."
 
 
-def test_a_long_request_finds_a_tool_for_each_of_its_intents(word_embedder):
-    """One vector for all of it lies near what most of it is about."""
-    tools = [
-        ToolReference(name=f"weather_{n}", description="Rain, sun, wind and clouds in a forecast") for n in range(9)
-    ]
+def test_a_long_request_finds_a_tool_for_each_of_its_intents(word_embedder, monkeypatch):
+    """One row for all of it lies nearest to what has a little of everything."""
+    wishes = [" ".join(f"{letter}{n}" for n in range(12)) for letter in "abcd"]
+    request = ". ".join((*wishes, "Then return the money"))
+    tools = [ToolReference(name=f"all_{n}", description="a1 b1 c1 d1 a2 b2 c2 d2") for n in range(9)]
     tools.append(ToolReference(name="refund", description="Return the money"))
-    found = VectorToolIndex(word_embedder()).build(tools).search(LONG, max_results=3)
-    assert "refund" in found.names
-    assert all(-1 <= hit.score <= 1 for hit in found.hits)
+    searcher = VectorToolIndex(word_embedder()).build(tools)
+    assert searcher.search(request).names[0] == "refund"
+    monkeypatch.setattr("toolsearch.indexes.embedding._LONG_REQUEST", 1_000)
+    assert "refund" not in searcher.search(request).names
 
 
 def test_a_long_request_is_one_call_of_the_embedder_and_a_short_one_is_one_text():
