@@ -20,13 +20,14 @@ from .output import write_json, write_text
 from .peers import PEERS, installed_peers
 from .rivals import Rival, own_rival, peer_rival
 from .run import default_indexes, make_indexes
+from .svg import check_image_name, write_image
 
 __all__ = ["retrieval"]
 
 _CATALOGS = ("catalog.json", "catalog.jsonl")
 
 _Folders = Annotated[
-    list[Path] | None, typer.Argument(metavar="DIR...", help="Folders with catalog.jsonl and queries.jsonl.")
+    list[Path] | None, typer.Argument(metavar="DIR", help="Folders with catalog.jsonl and queries.jsonl.")
 ]
 _Catalog = Annotated[Path | None, typer.Option(help="A catalogue of your own, in any form; goes with --queries.")]
 _Queries = Annotated[
@@ -190,13 +191,12 @@ def _progress(labelled: LabelledSet, count: int) -> Iterator[Callable[[str], Cal
 
 def _check_plot(plot: Path | None) -> None:
     """Before the long run, not after it."""
-    if plot is not None and plot.suffix.lower() not in (".svg", ".png", ".html"):
-        raise ConfigurationError(f"{plot}: a plot is written as .svg, .png or .html")
+    if plot is not None and plot.suffix.lower() != ".html":
+        check_image_name(plot)
 
 
 def _draw(report: dict[str, Any], plot: Path) -> None:
     from .retrieval_report import retrieval_figure, retrieval_html
-    from .svg import write_image
 
     if plot.suffix.lower() == ".html":
         write_text(retrieval_html(report), plot)

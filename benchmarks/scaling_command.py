@@ -18,9 +18,11 @@ from .provenance import provenance
 from .report import make_table
 from .scaling import SIZES, SLACK, Check, run_scaling
 from .scaling_tools import bundled_material, material_from
+from .svg import Bar, Panel, check_image_name, figure, write_image
 
-__all__ = ["print_checks", "scaling"]
+__all__ = ["print_checks", "scaling", "scaling_figure"]
 
+_KINDS = {"ok": "own", "slack": "base", "missed": "bad"}
 _STYLES = {"ok": "green", "slack": "yellow", "missed": "red"}
 
 _Size = Annotated[list[int] | None, typer.Option(min=1, help="A size of catalogue; may be given again.")]
@@ -28,16 +30,21 @@ _Tools = Annotated[Path | None, typer.Option(help="A folder of catalogues whose 
 _Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write the outcome here as JSON; - prints it.")
 ]
+_Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Write plots: .svg, or .png with the extra plot.")]
 _Check = Annotated[bool, typer.Option("--check", help=f"Exit with 1 where a target is exceeded {SLACK:g} times.")]
 
 
-def scaling(size: _Size = None, tools: _Tools = None, json_file: _Json = None, check: _Check = False) -> None:
+def scaling(
+    size: _Size = None, tools: _Tools = None, json_file: _Json = None, plot: _Plot = None, check: _Check = False
+) -> None:
     """Measure search, build, first search of a session, vectors and memory over growing catalogues.
 
     Ratios of CPU time to rank_bm25, numpy, and an index for each session; some minutes. The tools are made up unless
     a folder is given, or the tools of real servers lie beside a checkout.
     """
     with clear_errors():
+        if plot:
+            check_image_name(plot)
         material = material_from(tools) if tools else bundled_material()
         console = make_console(stderr=json_file == "-")
         with console.status("") as status:
@@ -47,6 +54,8 @@ def scaling(size: _Size = None, tools: _Tools = None, json_file: _Json = None, c
         print_checks(console, title, rows)
         if json_file:
             write_json({"format": 1, **provenance(), "tools": material.name, "slack": SLACK, "checks": rows}, json_file)
+        if plot:
+            write_image(scaling_figure(rows), plot)
     if check and any(one.verdict == "missed" for one in checks):
         raise typer.Exit(1)
 
@@ -55,6 +64,20 @@ def check_json(check: Check) -> dict[str, Any]:
     """One check with its verdict."""
     row = {key: round(value, 6) if isinstance(value, float) else value for key, value in asdict(check).items()}
     return {**row, "verdict": check.verdict}
+
+
+def scaling_figure(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The checks as an SVG document, each kind under its own heading with a bar for every size."""
+    panels = []
+    for what in dict.fromkeys(row["what"] for row in rows):
+        bars = []
+        for row in rows:
+            if row["what"] == what:
+                *_, value, target, _ = check_cells(row)
+                label, text = f"{row['tools']:,} tools", f"{value}, target {target}" if target else value
+                bars.append(Bar(label, row["value"], text, _KINDS.get(row["verdict"], "peer")))
+        panels.append(Panel(what, bars, log=True))
+    return figure("Speed and memory by size of catalogue", panels)
 
 
 def print_checks(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:

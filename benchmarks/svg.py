@@ -11,9 +11,9 @@ from pathlib import Path
 
 from ..errors import ConfigurationError, MissingExtraError
 
-__all__ = ["Bar", "Panel", "figure", "plain", "write_image"]
+__all__ = ["Bar", "Panel", "check_image_name", "figure", "plain", "write_image"]
 
-_WIDTH, _LABEL, _VALUE, _GAP = 460, 120, 70, 24
+_WIDTH, _LABEL, _VALUE, _GAP = 460, 120, 150, 24
 _ROW, _HEAD, _FOOT = 22, 40, 14
 _COLOURS = {"own": "#2563a8", "peer": "#9aa3ad", "base": "#d18b2c", "bad": "#b3403a"}
 _INK, _PAPER, _LINE = "#1f2328", "#ffffff", "#d8dde3"
@@ -93,6 +93,12 @@ def plain(text: object) -> str:
     return escape(_UNWRITABLE.sub("\ufffd", str(text)), quote=True)
 
 
+def check_image_name(path: Path) -> None:
+    """Raise ConfigurationError unless the name ends as that of an image we can write."""
+    if path.suffix.lower() not in (".svg", ".png"):
+        raise ConfigurationError(f"{path}: a plot is written as .svg or .png, and of ranking as .html too")
+
+
 def write_image(svg: str, path: Path) -> None:
     """Write a figure as .svg, or as .png with resvg-py.
 
@@ -100,13 +106,8 @@ def write_image(svg: str, path: Path) -> None:
         ConfigurationError: the name ends otherwise, or the file cannot be written.
         MissingExtraError: a .png is asked for and resvg-py is not installed.
     """
-    kind = path.suffix.lower()
-    if kind == ".svg":
-        content = svg.encode()
-    elif kind == ".png":
-        content = _rastered(svg)
-    else:
-        raise ConfigurationError(f"{path}: a plot is written as .svg, .png or .html")
+    check_image_name(path)
+    content = svg.encode() if path.suffix.lower() == ".svg" else _rastered(svg)
     try:
         path.write_bytes(content)
     except OSError as error:

@@ -181,7 +181,7 @@ def test_missing_files_and_flags_are_one_line(folder: Path, tmp_path: Path) -> N
 def test_unknown_names_and_endings_are_one_line(folder: Path, tmp_path: Path) -> None:
     assert_refused(run(folder, "--index", "magic"), "'magic'")
     assert_refused(run(folder, "--index", "bm25", "--peer", "magic"), "no peer 'magic'", "ratel")
-    assert_refused(run(folder, *QUICK, "--plot", tmp_path / "x.gif"), ".svg, .png or .html")
+    assert_refused(run(folder, *QUICK, "--plot", tmp_path / "x.gif"), ".svg or .png", ".html")
     result = run(folder, *QUICK, "--json", tmp_path / "none" / "x.json")
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr

@@ -93,7 +93,10 @@ def test_the_command_prints_and_writes_the_checks_and_sets_the_exit_code(
     assert "missed" in shown.stdout
     report = json.loads(target.read_text("utf-8"))
     assert [row["verdict"] for row in report["checks"]] == ["ok", "missed"]
-    assert CliRunner().invoke(app, ["bench", "scaling", "--check"]).exit_code == 1
+    monkeypatch.setattr(scaling_command, "run_scaling", lambda *_, **__: iter([check(1.0), check(2.0)]))
+    plot = tmp_path / "out.svg"
+    assert CliRunner().invoke(app, ["bench", "scaling", "--check", "--plot", str(plot)]).exit_code == 1
+    assert "2.000, target 1.000" in plot.read_text("utf-8")
     lost = CliRunner().invoke(app, ["bench", "scaling", "--tools", str(tmp_path / "nowhere")])
     assert lost.exit_code == 2
     assert lost.stderr.count("\n") == 1
