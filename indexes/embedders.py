@@ -7,6 +7,7 @@ import importlib
 import inspect
 import itertools
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 EmbedFunction: TypeAlias = "Callable[[list[str]], ArrayLike]"
 """Texts in, one row of numbers a text out."""
 
+_E5 = re.compile(r"(?:^|[/\\_-])e5-(?!.*instruct)[^/\\]*$")
 _HUB_TIMEOUT = 5.0
 _serial = itertools.count(1)
 
@@ -54,14 +56,15 @@ class SentenceTransformerEmbedder:
         batch_size: how many texts the model gets at once.
         device: ``"cpu"``, ``"cuda"``, ...
         revision: the model's version on the hub; becomes part of `id`.
-        query_prefix: put before a query, where a model was trained with it (``"query: "`` for E5).
-        passage_prefix: put before a tool's text (``"passage: "`` for E5).
+        query_prefix: put before a query; by default ``"query: "`` for a model whose name says that it is an E5, which
+            was trained so, and nothing for others.
+        passage_prefix: put before a tool's text; by default ``"passage: "`` for an E5.
         multilingual: whether the model knows other languages than English; by default, whether its name says so.
 
     Example:
-        >>> embedder = SentenceTransformerEmbedder("intfloat/multilingual-e5-small", query_prefix="query: ")
-        >>> embedder.id, embedder.multilingual
-        ('intfloat/multilingual-e5-small/128', True)
+        >>> embedder = SentenceTransformerEmbedder("intfloat/multilingual-e5-small")
+        >>> embedder.id, embedder.multilingual, embedder.query_prefix
+        ('intfloat/multilingual-e5-small/128', True, 'query: ')
     """
 
     def __init__(
@@ -73,8 +76,8 @@ class SentenceTransformerEmbedder:
         batch_size: int = 32,
         device: str = "cpu",
         revision: str | None = None,
-        query_prefix: str = "",
-        passage_prefix: str = "",
+        query_prefix: str | None = None,
+        passage_prefix: str | None = None,
         multilingual: bool | None = None,
     ) -> None:
         self.name_or_path = os.fspath(name_or_path)
@@ -85,8 +88,9 @@ class SentenceTransformerEmbedder:
         if batch_size < 1:
             raise ConfigurationError(f"batch_size must be at least 1; got {batch_size}")
         self.cache_dir = None if cache_dir is None else Path(cache_dir)
-        self.query_prefix = query_prefix
-        self.passage_prefix = passage_prefix
+        e5 = _E5.search(self.name_or_path.lower()) is not None
+        self.query_prefix = ("query: " if e5 else "") if query_prefix is None else query_prefix
+        self.passage_prefix = ("passage: " if e5 else "") if passage_prefix is None else passage_prefix
         self.multilingual = "multilingual" in self.name_or_path.lower() if multilingual is None else multilingual
         self._max_tokens = max_tokens
         self._batch_size = batch_size
