@@ -21,6 +21,8 @@ _CLAUSE_WEIGHT = 1.5
 _CLAUSE_CANDIDATES = 20
 _CANDIDATES_ALONE = 40
 _CANDIDATES_WITH_CLAUSES = 100
+_FAMILIAR, _LEAST_WEIGHT = 0.2, 0.05
+"""A request of which the tools know less than a fifth, as one in another language, is hardly judged by its words."""
 """How many are scored at least when nothing is fused: the words of a name raise a score by a third at most."""
 
 _BELOW_MINIMUM = "Tools match in part, but none matches {:.0%} of the query; try fewer or other words."
@@ -111,7 +113,14 @@ class Bm25Searcher:
             values = {p: value for p, value in values.items() if explainer.share(p) >= self._min_score}
             total = len(values)
             note = None if values else Note("below_minimum", _BELOW_MINIMUM.format(self._min_score))
-        return Scores(values=values, total=total, explain=explainer.matches, doubt=explainer.doubt, note=note)
+        return Scores(
+            values=values,
+            total=total,
+            explain=explainer.matches,
+            doubt=explainer.doubt,
+            note=note,
+            weight=min(1.0, max(_LEAST_WEIGHT, parsed.matched_share(parsed.weights) / _FAMILIAR)),
+        )
 
     def _ranked(
         self, parsed: ParsedQuery, limit: int, category: Category | None

@@ -336,3 +336,20 @@ def test_another_script_leaves_the_ranking_to_words(minilm):
     tools = [*TOOLS, ToolReference(name="tianqi", description="查询城市天气")]
     searcher = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)]).build(tools)
     assert searcher.search("天气").names[0] == "tianqi"
+
+
+def test_words_hardly_count_where_the_tools_know_hardly_any():
+    """As for a request in another language: one word met by chance does not outdo its meaning."""
+    tools = [
+        ToolReference(name="hotel_rooms", description="Rooms"),
+        ToolReference(name="die_casting", description="Moulds"),
+        ToolReference(name="weather", description="Rain"),
+    ]
+    request = "Suche bitte passende Zimmer und vergleiche die Preise"
+
+    def embed(texts):
+        return [[1.0, 0.9] if text == request else [1.0, 1.0] if "otel" in text else [1.0, 0.5] for text in texts]
+
+    parts = [Bm25ToolIndex(), VectorToolIndex(CallableEmbedder(embed, id="german", multilingual=True))]
+    assert parts[0].build(tools).search(request).names[0] == "die_casting"
+    assert HybridToolIndex(parts).build(tools).search(request).names[0] == "hotel_rooms"
