@@ -159,3 +159,39 @@ def test_many_threads_put_and_get_without_harm(tmp_path: Path):
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(4))) == [0, 1, 2, 3]
     assert len(cache) == 10
+
+
+def test_a_writer_that_is_killed_leaves_only_whole_rows(tmp_path: Path):
+    """What it had begun counts as missing, and the next process goes on in the same folder."""
+    code = (
+        "import itertools, sys, numpy as np\n"
+        "from toolsearch.indexes.embedding_cache import EmbeddingCache\n"
+        "cache = EmbeddingCache(sys.argv[1])\n"
+        "for n in itertools.count():\n"
+        "    cache.put('one', {str(n): np.full(3, n, np.float32)})\n"
+        "    print(n, flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        while writer.stdout.readline().strip() != "40":
+            assert writer.poll() is None
+        writer.kill()
+    (tmp_path / "left.part").write_bytes(b"TSV1 and no more")
+    kept = EmbeddingCache(tmp_path).get("one", map(str, range(10_000)))
+    assert {str(n) for n in range(41)} <= kept.keys()
+    assert all(found.tolist() == [float(text)] * 3 for text, found in kept.items())
+    EmbeddingCache(tmp_path).put("one", {"next": row(1)})
+    assert EmbeddingCache(tmp_path).get("one", ["next"])["next"].tolist() == [1]
+
+
+def test_a_folder_where_a_row_should_be_is_missing_and_harms_nothing(tmp_path: Path, caplog):
+    """Whatever has been done to the folder, a build goes on."""
+    EmbeddingCache(tmp_path).put("one", {"a": row(1), "b": row(2)})
+    file = min(tmp_path.rglob("*.vec"))
+    file.unlink()
+    file.mkdir()
+    cache = EmbeddingCache(tmp_path)
+    assert len(cache.get("one", ["a", "b"])) == 1
+    cache.put("one", {"a": row(1), "b": row(2)})
+    assert sorted(cache.get("one", ["a", "b"])) == ["a", "b"]
+    assert "embeddings_not_kept" in caplog.text
