@@ -2,7 +2,7 @@
 # make demo EXTRAS=vector   the same with search by meaning too
 # make test    everything the tests need, then the tests;  make lint: ruff, mypy, pyright
 # make bench   speed and memory against their targets, on a machine with nothing else to do (some minutes)
-# make readme  the tables of README.md from the committed results
+# make readme  the tables of README.md and docs/benchmarks.md from the committed results
 # Stamps under the environments' folders make a second run quick.
 
 PYTHON ?= python3
@@ -41,6 +41,7 @@ lint: .venv/.test
 
 readme:
 	$(BIN)/python -m toolsearch.benchmarks.readme benchmarks/results/savings.json README.md
+	$(BIN)/python -m toolsearch.benchmarks.readme benchmarks/results/retrieval.json benchmarks/results/scaling.json docs/benchmarks.md
 
 clean:
 	rm -rf .venv .venv-servers build
