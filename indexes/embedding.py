@@ -93,6 +93,8 @@ def embed_query(embedder: Embedder, query: str, width: int) -> NDArray[np.float3
         raise IndexFailure(
             f"the embedder {embedder.id!r} gave {rows.shape[1]} numbers for a query and {width} for the tools"
         )
+    if len(rows) == 1:
+        return rows if rows.any() else None
     told: list[bool] = [bool(row.any()) for row in rows]
     return rows[told] if told[0] else None
 
