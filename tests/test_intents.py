@@ -1,0 +1,65 @@
+"""Requests of several intents: the best tool for each has a place among the first five."""
+
+import random
+
+import pytest
+
+from toolsearch.indexes import Bm25ToolIndex, HybridToolIndex, ToolReference, VectorToolIndex
+from toolsearch.indexes.protocols import Embedder, ToolIndex
+
+WANTED = {
+    "check tomorrow's weather in Paris": ("get_weather_forecast", "Returns the weather forecast for a city."),
+    "email the report to Bob": ("send_email", "Sends an email message with attachments."),
+    "put a meeting with Ann in my calendar": ("create_calendar_event", "Adds a meeting to the calendar."),
+    "convert 100 dollars to euros": ("convert_currency", "Converts money from one currency to another."),
+    "translate this letter into French": ("translate_text", "Translates a text into another language."),
+    "book a flight to Rome": ("book_flight", "Searches and books plane tickets between airports."),
+    "play my favourite album": ("play_music", "Plays a song, an album or a playlist."),
+    "set an alarm for seven": ("set_alarm", "Sets an alarm clock for a time of day."),
+    "find a hotel room for two nights": ("search_hotels", "Finds hotel rooms in a city for given nights."),
+    "refund the customer's order": ("refund_order", "Gives a customer the money back for an order."),
+    "delete the old file": ("delete_file", "Removes a file from the disk for good."),
+    "turn the lights off": ("turn_on_lights", "Switches the lamps in a room on or off."),
+}
+OTHERS = ("get_news", "get_recipe", "track_parcel", "find_route", "resize_image", "query_database", "create_invoice")
+TOOLS = [ToolReference(name=name, description=text) for name, text in WANTED.values()]
+TOOLS += [ToolReference(name=name) for name in OTHERS]
+
+
+def requests(intents: int) -> list[tuple[str, set[str]]]:
+    """Return requests of so many intents, joined in the ways people join them, with the tools they want."""
+    choose = random.Random(intents)
+    made: list[tuple[str, set[str]]] = []
+    for number in range(12):
+        wishes = choose.sample(sorted(WANTED), intents)
+        text = (
+            ", ".join(wishes[:-1]) + " and " + wishes[-1],
+            "Please " + ", then ".join(wishes) + ".",
+            ". ".join(wish.capitalize() for wish in wishes) + ".",
+        )[number % 3]
+        made.append((text, {WANTED[wish][0] for wish in wishes}))
+    return made
+
+
+def served(index: ToolIndex, intents: int) -> float:
+    """Return the share of the intents whose tool is among the first five."""
+    searcher = index.build(TOOLS)
+    found = sum(len(wanted & set(searcher.search(text).names)) for text, wanted in requests(intents))
+    return found / (intents * len(requests(intents)))
+
+
+@pytest.mark.parametrize("intents", [2, 3, 4])
+def test_words_find_a_tool_for_every_intent(intents: int) -> None:
+    """In whatever way they are joined."""
+    assert served(Bm25ToolIndex(), intents) == 1.0
+
+
+def test_words_find_nearly_all_of_five_intents() -> None:
+    """Five intents leave no place for anything else."""
+    assert served(Bm25ToolIndex(), 5) >= 0.95
+
+
+@pytest.mark.parametrize(("intents", "share"), [(2, 1.0), (3, 0.97), (4, 0.85)])
+def test_words_and_meaning_find_a_tool_for_nearly_every_intent(intents: int, share: float, minilm: Embedder) -> None:
+    """One vector for the whole lies between its intents; their words keep their places."""
+    assert served(HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)]), intents) >= share
