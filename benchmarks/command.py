@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from ..catalog import load_catalog
 from ..console import clear_errors, make_console, quiet_logs
 from ..errors import ConfigurationError, ToolSearchError
 from ..indexes.protocols import ToolIndex
@@ -20,9 +19,8 @@ from ..tokens import token_counter
 from .caching import CachePrices
 from .output import write_json, write_text
 from .retrieval_command import retrieval
-from .run import Suite, bundled_suites, default_indexes, make_indexes, run_suite
+from .run import Suite, bundled_suites, catalog_suite, default_indexes, make_indexes, run_suite
 from .scaling_command import scaling
-from .tasks import load_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,6 +88,8 @@ def savings(
         names = tuple(index or default_indexes())
         indexes = make_indexes(names, embedder)
         console = make_console(stderr=json_file == "-")
+        if fail_on_loss and catalog is not None and tasks is None:
+            raise ConfigurationError("--fail-on-loss needs --tasks: without tasks nothing is played and nothing lost")
         suites, servers = _suites(catalog, tasks, servers_env, console)
         if not index:
             indexes = _without_unusable(indexes, suites[0], console)
@@ -117,7 +117,7 @@ def _suites(
 ) -> tuple[Sequence[Suite], Sequence[ServerListing]]:
     """What is to be measured, and the servers that were started for it."""
     if catalog is not None:
-        return [Suite(catalog.name, load_catalog(catalog), load_tasks(tasks) if tasks else ())], ()
+        return [catalog_suite(catalog, tasks)], ()
     if tasks is not None:
         raise ConfigurationError("--tasks goes with --catalog: the tasks of the bundled run are its own")
     from .report import print_servers

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import load_catalog
+from ..collect import name_tools
+from ..errors import ConfigurationError
 from ..indexes.protocols import ToolIndex
 from ..tokens import TokenCounter
 from ..tool import Tool
@@ -20,7 +22,7 @@ from .results_json import suite_json
 from .savings import measure_savings
 from .tasks import Task, load_tasks
 
-__all__ = ["Suite", "bundled_suites", "default_indexes", "make_indexes", "run_suite"]
+__all__ = ["Suite", "bundled_suites", "catalog_suite", "default_indexes", "make_indexes", "run_suite"]
 
 _DATA = Path(__file__).parent / "data"
 _PUBLISHED = (
@@ -47,6 +49,17 @@ def bundled_suites(servers_tools: Sequence[Tool]) -> tuple[Suite, ...]:
         Suite("MCP servers", servers_tools, load_tasks(_DATA / "tasks.jsonl")),
         Suite("what to wear", outfit, load_tasks(_DATA / "outfit_tasks.jsonl"), _PUBLISHED),
     )
+
+
+def catalog_suite(catalog: Path, tasks: Path | None) -> Suite:
+    """The tools of a file, under the names that a model sees, and the tasks of another, if any.
+
+    Raises:
+        ConfigurationError: a file is not what it should be, or a task names a tool that the catalogue does not have.
+        DuplicateToolError: a tool has a name that is reserved.
+    """
+    tools = name_tools(load_catalog(catalog))
+    return Suite(catalog.name, tools, load_tasks(tasks, tools) if tasks else ())
 
 
 def default_indexes() -> tuple[str, ...]:
@@ -87,9 +100,17 @@ def run_suite(
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Measure one suite and return it as JSON; without tasks, only its size and the break-even size (with bm25)."""
+    """Measure one suite and return it as JSON; without tasks, only its size and the break-even size (with bm25).
+
+    Raises:
+        ConfigurationError: there are tasks, and each names a tool that is not there.
+    """
     payloads = PayloadCounter(counter)
     savings = measure_savings(suite.name, suite.tools, suite.tasks, indexes, payloads, prices, progress=progress)
+    if suite.tasks and not savings.baseline.runs:
+        raise ConfigurationError(
+            f"{suite.name}: no task can be played: each of the {len(suite.tasks)} names a tool that is not there"
+        )
     index = indexes.get("bm25") or next(iter(indexes.values()))
     return suite_json(savings, find_break_even(suite.tools, index, payloads), suite.note)
 

@@ -14,13 +14,15 @@ A file holds one task a line (JSONL)::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..catalog import read_json_lines
 from ..errors import ConfigurationError
+from ..names import closest_names
+from ..tool import Tool
 
 __all__ = ["Step", "Style", "Task", "load_tasks"]
 
@@ -67,16 +69,25 @@ class Task:
     answer: str = "That is done. Is there anything else you would like me to do?"
 
 
-def load_tasks(path: str | Path) -> tuple[Task, ...]:
+def load_tasks(path: str | Path, tools: Iterable[Tool] | None = None) -> tuple[Task, ...]:
     """Read a file of tasks.
 
+    Args:
+        path: the file.
+        tools: the catalogue the tasks are for. Steps may name its tools as they are sent or as they were before, and
+            then have the name that is sent; any other name is an error. Without it any name will do.
+
     Raises:
-        ConfigurationError: the file cannot be read or a task is not one; the message has the file and the line.
+        ConfigurationError: the file cannot be read, a task is not one, or names a tool that is not there; the message
+            has the file and the line.
     """
+    sent = None if tools is None else _sent_names(tools)
     tasks: dict[str, Task] = {}
     for number, value in read_json_lines(path):
         try:
             task = _task(value, number)
+            if sent is not None:
+                task = replace(task, steps=tuple(_over(sent, step) for step in task.steps))
             if task.id in tasks:
                 raise ConfigurationError(f"a second task with the id {task.id!r}")
         except ConfigurationError as error:
@@ -85,6 +96,20 @@ def load_tasks(path: str | Path) -> tuple[Task, ...]:
     if not tasks:
         raise ConfigurationError(f"{path}: holds no tasks; expected one JSON object a line")
     return tuple(tasks.values())
+
+
+def _sent_names(tools: Iterable[Tool]) -> dict[str, str]:
+    """The name that is sent, by each name a tool may be called in a file."""
+    listed = tuple(tools)
+    return {tool.original_name: tool.name for tool in listed} | {tool.name: tool.name for tool in listed}
+
+
+def _over(sent: Mapping[str, str], step: Step) -> Step:
+    if step.tool not in sent:
+        closest = ", ".join(map(repr, closest_names(step.tool, sent)))
+        hint = f"; the closest names are {closest}" if closest else ""
+        raise ConfigurationError(f"the catalogue has no tool {step.tool!r}{hint}")
+    return replace(step, tool=sent[step.tool])
 
 
 def _task(value: Any, number: int) -> Task:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from toolsearch import __version__
+from toolsearch import Tool, __version__
 from toolsearch.cli import app
+from toolsearch.collect import name_tools
 
 ROOT = Path(__file__).parent.parent
 OUTFIT = ROOT / "benchmarks" / "data" / "outfit_catalog.json"
@@ -149,6 +150,46 @@ def test_losses_set_the_exit_code_only_where_that_is_asked_for(tmp_path: Path) -
     assert "more tokens" in lost.stdout
     won = run("bench", "--catalog", OUTFIT, "--tasks", OUTFIT_TASKS, "--index", "bm25", "--fail-on-loss")
     assert won.exit_code == 0
+
+
+def written(path: Path, *lines: Any) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+DOTTED = {"name": "admin.tools.list", "description": "List the tools.", "inputSchema": {"type": "object"}}
+
+
+def test_tools_are_measured_under_the_names_that_a_model_sees(tmp_path: Path) -> None:
+    catalog = written(tmp_path / "tools.jsonl", DOTTED, {**DOTTED, "name": "admin/tools/drop"})
+    assert answer("bench", "--catalog", catalog, "--index", "bm25", "--json", "-")["suites"][0]["tools"] == 2
+
+
+@pytest.mark.parametrize("name", ["admin.tools.list", name_tools([Tool.from_definition(DOTTED)])[0].name])
+def test_a_task_names_a_tool_as_it_is_or_as_a_model_sees_it(tmp_path: Path, name: str) -> None:
+    catalog = written(tmp_path / "tools.jsonl", DOTTED)
+    step = {"tool": name, "phrasings": ["list the tools"]}
+    tasks = written(tmp_path / "tasks.jsonl", {"prompt": "Which tools are there?", "steps": [step]})
+    report = answer("bench", "--catalog", catalog, "--tasks", tasks, "--index", "bm25", "--json", "-")
+    assert report["suites"][0]["contenders"][0]["succeeded"] == 1
+
+
+def test_a_name_that_is_reserved_is_one_line(tmp_path: Path) -> None:
+    catalog = written(tmp_path / "tools.jsonl", {**DOTTED, "name": "tool_search"})
+    assert_refused(run("bench", "--catalog", catalog), "'tool_search' is reserved")
+
+
+def test_a_task_over_a_tool_that_the_catalogue_lacks_is_one_line_with_the_closest_names(tmp_path: Path) -> None:
+    """A mistyped name must not make a check pass that played nothing."""
+    known = {"prompt": "What is it like outside?", "steps": [{"tool": "currentTime"}]}
+    mistyped = {"prompt": "What is it like outside?", "steps": [{"tool": "curentTime"}]}
+    tasks = written(tmp_path / "tasks.jsonl", known, mistyped)
+    result = run("bench", "--catalog", OUTFIT, "--tasks", tasks, "--index", "bm25", "--fail-on-loss")
+    assert_refused(result, f"{tasks}:2:", "no tool 'curentTime'", "'currentTime'")
+
+
+def test_failing_on_a_loss_needs_tasks() -> None:
+    assert_refused(run("bench", "--catalog", OUTFIT, "--index", "bm25", "--fail-on-loss"), "--tasks")
 
 
 @pytest.mark.servers

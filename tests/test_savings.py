@@ -13,10 +13,11 @@ from toolsearch.benchmarks.caching import CachePrices
 from toolsearch.benchmarks.payload import PayloadCounter
 from toolsearch.benchmarks.readme import render, rewrite
 from toolsearch.benchmarks.results_json import report_json, suite_json
+from toolsearch.benchmarks.run import Suite, run_suite
 from toolsearch.benchmarks.savings import ALL_TOOLS, Savings, measure_savings
 from toolsearch.benchmarks.tasks import Step, Task
 from toolsearch.errors import ConfigurationError
-from toolsearch.indexes import ToolReference, ToolSearchResponse
+from toolsearch.indexes import Bm25ToolIndex, ToolReference, ToolSearchResponse
 from toolsearch.tokens import EstimateTokenCounter
 
 COUNTER = PayloadCounter(EstimateTokenCounter())
@@ -93,6 +94,15 @@ def test_a_task_over_a_tool_that_is_not_there_is_skipped() -> None:
     savings = measure(TASK, tools=FILLER)
     assert savings.skipped == ("weather",)
     assert savings.baseline.runs == ()
+
+
+def test_a_suite_of_which_no_task_can_be_played_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="test: no task can be played"):
+        run_suite(Suite("test", FILLER, [TASK]), {"bm25": Bm25ToolIndex()}, EstimateTokenCounter(), CachePrices())
+    partly = run_suite(
+        Suite("test", FILLER, [TASK, NOTHING]), {"bm25": Bm25ToolIndex()}, EstimateTokenCounter(), CachePrices()
+    )
+    assert (partly["tasks"], partly["skipped"]) == (1, ["weather"])
 
 
 def test_arguments_that_the_schema_refuses_are_an_error_of_the_task() -> None:
