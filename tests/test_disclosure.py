@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch import ConfigurationError, Disclosure, DisclosureSettings, SessionToolIndex, ToolReference, ToolSet
+from toolsearch import (
+    ConfigurationError,
+    Disclosure,
+    DisclosureSettings,
+    IndexFailure,
+    SessionToolIndex,
+    ToolReference,
+    ToolSet,
+)
 from toolsearch.disclosure_turn import DisclosureTurn
-from toolsearch.indexes import RegexToolIndex
+from toolsearch.indexes import RegexToolIndex, ToolHit, ToolSearchResponse
 
 NAMES = ("send_mail", "read_mail", "get_weather", "list_files", "delete_file", "play_music", "stop_music", "add_event")
 TOOLS = ToolSet(
@@ -274,6 +282,65 @@ def test_max_loaded_drops_the_least_recently_used_but_nothing_of_this_turn() -> 
         for query in ("play_music", "stop_music", "add_event"):
             turn.search(query)
         assert turn.declare() == ("list_files", "get_weather", "play_music", "stop_music", "add_event")
+
+
+def test_restored_tools_keep_to_max_loaded_the_latest_stay() -> None:
+    machine = disclosure(max_loaded=2)
+    with machine.open("ann", TOOLS, history=NAMES[:5]) as turn:
+        assert turn.declare() == NAMES[3:5]
+    machine.restore("bob", NAMES[:4])
+    with machine.open("bob", TOOLS) as turn:
+        assert turn.declare() == NAMES[2:4]
+
+
+def test_a_repeated_search_does_not_name_what_is_refused_by_now() -> None:
+    admitted = set(TOOLS.names)
+    with disclosure().open("ann", TOOLS, admits=admitted.__contains__) as turn:
+        turn.search("mail")
+        admitted.discard("send_mail")
+        assert "send_mail" not in turn.search("mail")
+
+
+class OddIndex:
+    """Gives what `answer` is, whatever is asked."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def build(self, tools: Sequence[ToolReference]) -> OddIndex:
+        return self
+
+    def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> object:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"), [([], ConfigurationError), (IndexFailure("down"), IndexFailure), (KeyError("x"), KeyError)]
+)
+def test_a_search_that_fails_is_logged_with_its_traceback(
+    answer: object, error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    machine = Disclosure(SessionToolIndex(OddIndex(answer)))  # type: ignore[arg-type]
+    with machine.open("ann", TOOLS) as turn, pytest.raises(error):
+        turn.search("mail")
+    (record,) = caplog.records
+    assert record.getMessage() == f"toolsearch.search_failed error={error.__name__}"
+    assert record.exc_info is not None
+
+
+def test_an_index_that_is_down_does_not_stop_a_turn_that_preselects() -> None:
+    settings = DisclosureSettings(preselect=2)
+    machine = Disclosure(SessionToolIndex(OddIndex(IndexFailure("down"))), settings)  # type: ignore[arg-type]
+    with machine.open("ann", TOOLS, text="mail") as turn:
+        assert turn.declare() == ()
+
+
+def test_a_tool_that_an_index_names_twice_is_found_once() -> None:
+    response = ToolSearchResponse(hits=(ToolHit("send_mail"), ToolHit("send_mail")), total_matches=2)
+    with Disclosure(SessionToolIndex(OddIndex(response))).open("ann", TOOLS) as turn:  # type: ignore[arg-type]
+        assert turn.search("mail").startswith("Found 1 tool,")
 
 
 def test_parallel_turns_of_one_session_lose_no_find() -> None:

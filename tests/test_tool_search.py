@@ -369,7 +369,7 @@ def test_a_pin_that_matches_nothing_is_logged(ask: Ask, tools: list[Tool], caplo
     client, _ = client_of(lambda _r: "ok", tools, pinned=["get_wether"])
     ask(client, "go")
     ask(client, "go")
-    assert [record.message for record in caplog.records] == ["toolsearch.pin_matches_nothing"]
+    assert [record.message for record in caplog.records] == ["toolsearch.pin_matches_nothing pin=get_wether tools=6"]
 
 
 @pytest.mark.parametrize("options", [{}, {"pinned": ["*"]}])

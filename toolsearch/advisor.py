@@ -65,6 +65,8 @@ def in_order(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
     Raises:
         ConfigurationError: if something is not an advisor.
     """
+    if hasattr(advisors, "advise") or not isinstance(advisors, Iterable):
+        raise ConfigurationError(f"advisors takes a list: advisors=[{type(advisors).__name__}(...)]")
     chain = tuple(advisors)
     for advisor in chain:
         if not callable(getattr(advisor, "advise", None)) or not isinstance(getattr(advisor, "order", None), int):

@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from difflib import get_close_matches
 from functools import partial, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
@@ -32,6 +33,7 @@ _MESSAGES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
 
 
 _LOG = logging.getLogger(__name__)
+_ARGUMENTS = ("advisors", "context", "messages", "prompt", "response_type", "session_id", "tenant", "tool_calling")
 
 
 class _Prepared(NamedTuple):
@@ -104,10 +106,12 @@ class ChatClient:
         self.model = model
         self.advisors = in_order(advisors)
         self.system = system
-        self.context: Mapping[str, Any] = dict(context or {})
-        self.tool_calling = tool_calling
+        self.context: Mapping[str, Any] = dict(_mapping(context))
+        self.tool_calling = _flag(tool_calling)
         self.observer = observer
         self._tools = expand_tools(tools)
+        if clock is not None and not isinstance(clock, Clock):
+            raise ConfigurationError(f"a clock has monotonic(), sleep(seconds) and asleep(seconds); {clock!r} has not")
         self._clock: Clock = clock or SystemClock()
         self._named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
         _check_one_tool_advisor(self.advisors)
@@ -159,15 +163,16 @@ class ChatClient:
             ProviderError: if the model's provider fails.
             StructuredOutputError: if no answer fits `response_type`.
         """
+        _check_options(model_options)
         found = (*self._tools, *expand_tools(tools))
-        chain = self._chain(advisors, self.tool_calling if tool_calling is None else tool_calling)
+        chain = self._chain(advisors, self.tool_calling if tool_calling is None else _flag(tool_calling))
         chain = with_structured_output(chain, response_type, self.model)
         waits = not all(isinstance(tool, Tool) for tool in found)  # a provider may take its time: let a driver ask it
         request = ChatRequest(
             messages=self._conversation(prompt, messages),
             tools=() if waits else self._named_tools(found),
             options=model_options,
-            context={**self.context, **(context or {})},
+            context={**self.context, **_mapping(context)},
             session_id=_identifier(session_id, "session_id"),
             tenant=_identifier(tenant, "tenant"),
             memory=_inner_memory(chain),
@@ -288,6 +293,26 @@ def _inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
             return advisor.turn_memory()
         inside = inside or isinstance(advisor, ToolCallingAdvisor)
     return None
+
+
+def _mapping(context: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if context is not None and not isinstance(context, Mapping):
+        raise ConfigurationError(f"context must be a mapping, e.g. context={{'user': 'ann'}}, not {context!r}")
+    return context or {}
+
+
+def _flag(tool_calling: bool) -> bool:
+    if not isinstance(tool_calling, bool):
+        raise ConfigurationError(f"tool_calling must be True or False, not {tool_calling!r}")
+    return tool_calling
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Every other name is an option of the model; one that is nearly an argument of ours is a slip."""
+    for name in options:
+        close = get_close_matches(name, _ARGUMENTS, 1, cutoff=0.85)
+        if close:
+            raise ConfigurationError(f"there is no argument {name!r}; did you mean {close[0]!r}?")
 
 
 def _identifier(value: str | None, name: str) -> str | None:

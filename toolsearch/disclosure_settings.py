@@ -8,6 +8,8 @@ from .errors import ConfigurationError
 
 __all__ = ["DisclosureSettings", "FrozenOffer"]
 
+_OPTIONAL = ("bypass_below", "max_loaded", "search_budget")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosureSettings:
@@ -31,13 +33,18 @@ class DisclosureSettings:
     run_undiscovered: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("max_results", "max_results_limit", "preselect", *_OPTIONAL):
+            value, optional = getattr(self, name), name in _OPTIONAL
+            if isinstance(value, bool) or not isinstance(value, int | None) or (value is None and not optional):
+                kind = "a whole number or None" if optional else "a whole number"
+                raise ConfigurationError(f"{name} must be {kind}, not {value!r}")
         if not 1 <= self.max_results <= self.max_results_limit:
             raise ConfigurationError(
                 f"max_results must be from 1 to max_results_limit ({self.max_results_limit}), not {self.max_results}"
             )
         if self.preselect < 0:
             raise ConfigurationError(f"preselect must be 0 or more, not {self.preselect}")
-        for name in ("bypass_below", "max_loaded", "search_budget"):
+        for name in _OPTIONAL:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigurationError(f"{name} must be 1 or more, or None, not {value}")

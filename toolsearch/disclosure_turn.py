@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
 from .disclosure_settings import DisclosureSettings, FrozenOffer
+from .errors import ConfigurationError, IndexFailure
 from .indexes.response import ToolHit, ToolSearchResponse
 from .names import closest_names
 from .observer import ObservedSearch, watch_here
@@ -21,6 +23,8 @@ from .session_lease import SessionLease
 from .tool_set import ToolSet
 
 __all__ = ["DisclosureTurn"]
+
+_LOG = logging.getLogger(__name__)
 
 
 class DisclosureTurn:
@@ -88,14 +92,15 @@ class DisclosureTurn:
             return f"Not searched: the {budget} searches of this turn are used up. Use the tools you have, or answer."
         asked = (" ".join(query.casefold().split()), (category or "").casefold())
         if asked in self._asked:
-            names = self._asked[asked]
+            names = tuple(name for name in self._asked[asked] if self._may_have(name))
             self.searches.append(SearchRecord(query, names, category))
             self._discover(names)
             return _repeated(names)
         wanted = self.settings.max_results if max_results is None else max_results
         wanted = max(1, min(wanted, self.settings.max_results_limit))
         response = self._search(query, wanted, category)
-        hits = [hit for hit in response.hits if self._may_have(hit.name)]
+        found = {hit.name: hit for hit in reversed(response.hits)}  # an index of one's own may name a tool twice
+        hits = [found[name] for name in dict.fromkeys(response.names) if self._may_have(name)]
         self._asked[asked] = names = tuple(hit.name for hit in hits)
         self.searches.append(SearchRecord(query, names, category))
         before = set(self._known())
@@ -108,13 +113,18 @@ class DisclosureTurn:
 
     def preselect(self, text: str) -> None:
         """Disclose what fits the user's words best, before the model is asked."""
-        if not self.offer.bypass:
-            response = self._search(text, self.settings.preselect)
-            self._discover([name for name in response.names if self._may_have(name)])
+        if self.offer.bypass:
+            return
+        try:
+            names = self._search(text, self.settings.preselect).names
+        except IndexFailure:
+            return  # it is logged, and the model can search for itself
+        self._discover([name for name in names if self._may_have(name)])
 
     def restore(self, names: Iterable[str]) -> None:
         """Declare what an earlier process, or a compacted conversation, had disclosed; unknown names are ignored."""
         self._record.discover(name for name in names if self._may_have(name))
+        self._unload()
 
     def call(self, name: str) -> str | None:
         """Decide on a call of the tool `name`: None to run it, else the answer to give instead.
@@ -152,7 +162,14 @@ class DisclosureTurn:
 
     def _search(self, query: str, max_results: int, category: str | None = None) -> ToolSearchResponse:
         with watch_here(ObservedSearch, query, max_results, category) as watch, watch.current():
-            response = self._lease.search(query, max_results=max_results, category=category)
+            try:
+                response: object = self._lease.search(query, max_results=max_results, category=category)
+                if not isinstance(response, ToolSearchResponse):
+                    kind = f"{type(self._lease.searcher).__name__}.search"
+                    raise ConfigurationError(f"{kind} must return a ToolSearchResponse, not {type(response).__name__}")
+            except Exception as error:  # the model is told, and whoever runs the index must learn of it too
+                _LOG.warning("toolsearch.search_failed error=%s", type(error).__name__, exc_info=True)
+                raise
             watch.result = response
             return response
 

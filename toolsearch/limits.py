@@ -49,6 +49,8 @@ class ToolCallLimits:
 
     def __post_init__(self) -> None:
         for name, limit in (("per_tool", self.per_tool), ("total", self.total), *self.overrides.items()):
+            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
+                raise ConfigurationError(f"the limit {name} must be a number of calls or None, not {limit!r}")
             if limit is not None and limit < 0:
                 raise ConfigurationError(f"the limit {name}={limit} is negative; None means unlimited")
         if self.identical is not None and self.identical < 2:

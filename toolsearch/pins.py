@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .errors import ConfigurationError
+from .predicates import decided
 from .tool import Tool
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Pins:
     def match(self, tool: Tool) -> bool:
         """Whether `tool` is pinned."""
         if self._predicate is not None:
-            return bool(self._predicate(tool))
+            return decided(self._predicate(tool), "pinned")
         return any(_matches(pin, tool) for pin in self._pins)
 
     def among(self, catalog: Catalog) -> tuple[str, ...]:
@@ -61,7 +62,8 @@ class Pins:
         for pin in self._pins:
             if pin not in self._warned and not any(_matches(pin, tool) for tool in tools):
                 self._warned.add(pin)
-                _LOG.warning("toolsearch.pin_matches_nothing", extra={"pin": str(pin), "tools": len(tools)})
+                facts = {"pin": str(pin), "tools": len(tools)}
+                _LOG.warning("toolsearch.pin_matches_nothing pin=%(pin)s tools=%(tools)d", facts, extra=facts)
         return tuple(tool.name for tool in tools if self.match(tool))
 
 

@@ -7,18 +7,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import iscoroutine, isgenerator
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypedDict, TypeVar, cast
 
 from .chat import ChatRequest, ChatResponse
 from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
 from .errors import ConfigurationError, StructuredOutputError
 from .limits import CallCounter, ToolCallLimits
 from .messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, Usage
+from .predicates import checked_predicate, decided
 from .resolver import ToolResolver
 from .tool import Tool
 from .turn_memory import TurnMemory
 
-__all__ = ["LoopState", "ToolCallingAdvisor", "has_tool_calls"]
+__all__ = ["LoopOptions", "LoopState", "ToolCallingAdvisor", "has_tool_calls"]
 
 T = TypeVar("T")
 Hook: TypeAlias = T | Generator[Effect, Any, T]
@@ -79,6 +80,18 @@ def has_tool_calls(response: ChatResponse) -> bool:
     return bool(response.tool_calls)
 
 
+class LoopOptions(TypedDict, total=False):
+    """The arguments of `ToolCallingAdvisor` that its subclasses pass on; `order` aside."""
+
+    limits: ToolCallLimits | None
+    raise_on_error: bool | type[Exception] | tuple[type[Exception], ...]
+    on_error: Callable[[ToolCall, Exception], str] | None
+    more_rounds: Callable[[ChatResponse], bool]
+    history: bool | None
+    resolver: ToolResolver | None
+    resolve_fallback: bool
+
+
 class ToolCallingAdvisor:
     """Runs the tools a model asks for and asks it again, until it answers.
 
@@ -91,7 +104,6 @@ class ToolCallingAdvisor:
         more_rounds: whether a response calls for running tools; by default, whether it holds tool calls.
         history: False sends each round only what is new since the last one, for an advisor further in that keeps the
             conversation; None decides by the chain: False where a `MemoryAdvisor` is further in and has a session.
-
         resolver: knows tools that are in no request.
         resolve_fallback: run tools that only `resolver` knows; off, since all it knows becomes callable.
 
@@ -110,6 +122,9 @@ class ToolCallingAdvisor:
         'It is 3.'
     """
 
+    before_call_blocks = False
+    """Set it to True where `before_call` may take its time: async drivers then run it in a worker thread."""
+
     def __init__(
         self,
         *,
@@ -122,8 +137,7 @@ class ToolCallingAdvisor:
         resolver: ToolResolver | None = None,
         resolve_fallback: bool = False,
     ) -> None:
-        if not callable(more_rounds):
-            raise ConfigurationError("more_rounds must be a callable: response -> bool")
+        checked_predicate(more_rounds, "more_rounds", "response")
         if on_error is not None and not callable(on_error):
             raise ConfigurationError("on_error must be a callable: (call, error) -> text for the model")
         self.order = order
@@ -172,6 +186,9 @@ class ToolCallingAdvisor:
         """Whether a tool that is not part of the request, or is run outside of the loop, may run for it."""
         return True
 
+    def _may_run(self, tool: Tool, request: ChatRequest) -> bool:
+        return decided(self.may_run(tool, request), f"{type(self).__name__}.may_run")
+
     def execute(self, request: ChatRequest, calls: Sequence[ToolCall]) -> Generator[Effect, Any, ToolBatchResult]:
         """Execute calls outside of the loop, for callers that drive the rounds themselves.
 
@@ -179,7 +196,7 @@ class ToolCallingAdvisor:
         the limits.
         """
         with ExitStack() as resources:
-            allowed = request.replace(tools=[tool for tool in request.tools if self.may_run(tool, request)])
+            allowed = request.replace(tools=[tool for tool in request.tools if self._may_run(tool, request)])
             counter = CallCounter(self.limits, request.messages)
             batch, _ = yield from self._run_tools(LoopState(request, resources), allowed, calls, counter)
             return batch
@@ -198,7 +215,9 @@ class ToolCallingAdvisor:
                 sent = len(state.produced)
                 if state.memory is not None:
                     state.memory.next_round(request.messages)
-                outgoing = yield from _hook(self.before_call(state, request), ChatRequest, "before_call")
+                begin = partial(self.before_call, state, request)
+                before = (yield Perform(begin)) if self.before_call_blocks else begin()
+                outgoing = yield from _hook(before, ChatRequest, "before_call")
                 try:
                     response = yield outgoing
                 except StructuredOutputError as error:
@@ -207,7 +226,7 @@ class ToolCallingAdvisor:
                 response = yield from _hook(self.after_call(state, response), ChatResponse, "after_call")
                 state.usage += response.usage
                 state.produced.append(response.message)
-                if not self.more_rounds(response):
+                if not decided(self.more_rounds(response), "more_rounds"):
                     break
                 batch, breach = yield from self._run_tools(state, outgoing, response.tool_calls, counter)
                 state.produced.extend(batch.messages)
@@ -258,7 +277,7 @@ class ToolCallingAdvisor:
         """The tools of calls that only the resolver knows; those of the request come first, sent or not."""
         offered = {tool.name for tool in request.tools}
         found = {call.name: resolver.resolve(call.name) for call in calls if call.name not in offered}
-        return {name: tool for name, tool in found.items() if tool is not None and self.may_run(tool, request)}
+        return {name: tool for name, tool in found.items() if tool is not None and self._may_run(tool, request)}
 
 
 def _intercepted(

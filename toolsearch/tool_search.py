@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from .chat import ChatRequest, ChatResponse
 from .disclosure import Disclosure, DisclosureSettings
@@ -15,12 +17,13 @@ from .history import disclosed_in
 from .indexes.protocols import ToolIndex
 from .messages import Message, SystemMessage, UserMessage
 from .pins import Pin, Pins
+from .predicates import checked_predicate, decided
 from .search_tool import DEFAULT_INSTRUCTIONS
-from .search_turn import CatalogCache, SearchTurn
+from .search_turn import Catalog, CatalogCache, SearchTurn
 from .sessions import SessionToolIndex
 from .tokens import EstimateTokenCounter, TokenCounter
 from .tool import Tool
-from .tool_calling import LoopState, ToolCallingAdvisor
+from .tool_calling import LoopOptions, LoopState, ToolCallingAdvisor
 
 __all__ = ["ToolFilter", "ToolSearchAdvisor"]
 
@@ -88,8 +91,9 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         run_undiscovered: bool = False,
         token_counter: TokenCounter | None = None,
         order: int = 300,
-        **options: Any,
+        **options: Unpack[LoopOptions],
     ) -> None:
+        _check_options(options)
         super().__init__(order=order, **options)
         settings = DisclosureSettings(
             max_results=max_results,
@@ -103,6 +107,13 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         )
         if not isinstance(instructions, str):
             raise ConfigurationError("instructions must be a string; an empty one appends nothing")
+        if tool_filter is not None:
+            checked_predicate(tool_filter, "tool_filter", "tool", "context")
+        if session_key is not None:
+            checked_predicate(session_key, "session_key", "request")
+        counts = isinstance(token_counter, TokenCounter) and not isinstance(token_counter, type)
+        if token_counter is not None and not counts:
+            raise ConfigurationError(f"a token counter has `name` and `count(text)`; {token_counter!r} has not")
         self.disclosure = Disclosure(SessionToolIndex(index, eviction), settings)
         self.instructions = instructions
         self.tool_filter = tool_filter
@@ -110,6 +121,8 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         self._session_key = session_key or _tenant_and_session
         self._counter = token_counter or EstimateTokenCounter()
         self._catalogs = CatalogCache(self._counter)
+        # Both are the application's and may take their time.
+        self.before_call_blocks = tool_filter is not None or token_counter is not None
 
     def describe(self) -> dict[str, str]:
         """What is active, for the log."""
@@ -120,6 +133,8 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
 
         Names that its tools do not have, or that the filter refuses, stay hidden.
         """
+        if isinstance(names, str):
+            raise ConfigurationError(f"restore takes a list of names: restore({session_id!r}, [{names!r}])")
         self.disclosure.restore(self._key(session_id, tenant), names)
 
     def evict(self, session_id: str, *, tenant: str | None = None) -> None:
@@ -128,7 +143,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
 
     def may_run(self, tool: Tool, request: ChatRequest) -> bool:
         """Whether the filter admits the tool."""
-        return self.tool_filter is None or self.tool_filter(tool, request.context)
+        return self.tool_filter is None or decided(self.tool_filter(tool, request.context), "tool_filter")
 
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""
@@ -161,13 +176,9 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
 
     def _open(self, request: ChatRequest, earlier: Sequence[Message]) -> SearchTurn:
         """Begin the turn; blocking, as it may build an index."""
-        context, tool_filter = request.context, self.tool_filter
-        admitted = tuple(tool for tool in request.tools if tool_filter is None or tool_filter(tool, context))
+        admitted = tuple(tool for tool in request.tools if self._may_run(tool, request))
         catalog = self._catalogs.get(admitted)
-
-        def admits(name: str) -> bool:
-            return tool_filter is None or tool_filter(catalog.tools[name], context)
-
+        admits = partial(self._admits, catalog, request)
         last = request.messages[-1] if request.messages else None
         conversation = (*earlier, *request.messages)
         disclosure = self.disclosure.open(
@@ -181,6 +192,9 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         )
         return SearchTurn(disclosure, catalog, self._counter, self.instructions)
 
+    def _admits(self, catalog: Catalog, request: ChatRequest, name: str) -> bool:
+        return self._may_run(catalog.tools[name], request)
+
     def _key(self, session_id: str, tenant: str | None) -> Hashable:
         key = self._session_key(ChatRequest(messages=(), session_id=session_id, tenant=tenant))
         if key is None:
@@ -189,6 +203,15 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
 
 
 _TURN = "toolsearch.turn"
+
+
+def _check_options(options: LoopOptions) -> None:
+    known = LoopOptions.__annotations__.keys()
+    for name in options.keys() - known:
+        own = inspect.signature(ToolSearchAdvisor.__init__).parameters.keys() - {"self", "options"}
+        close = get_close_matches(name, {*known, *own}, 1)
+        meant = f"; did you mean {close[0]!r}?" if close else ""
+        raise ConfigurationError(f"ToolSearchAdvisor has no option {name!r}{meant}")
 
 
 def _tenant_and_session(request: ChatRequest) -> Hashable | None:

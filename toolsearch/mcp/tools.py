@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from ..clock import Clock, SystemClock
 from ..errors import ConfigurationError, MissingExtraError
+from ..predicates import decided
 from ..tool import Tool
 from . import loop
 from .connection import Connection, ProgressHook, SessionLostError
@@ -276,7 +277,7 @@ class McpTools:
         return tuple(tool for _, tool in made.values())
 
     def _admits(self, connection: Connection, tool: McpTool) -> bool:
-        return self._filter is None or bool(self._filter(connection.server.name, tool))
+        return self._filter is None or decided(self._filter(connection.server.name, tool), "filter")
 
     def _make(self, connection: Connection, described: McpTool, name: str) -> Tool:
         annotations = described.annotations

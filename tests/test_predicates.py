@@ -1,0 +1,130 @@
+"""What the application decides by a predicate: an answer that cannot be used never opens a door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolsearch import ChatClient, ConfigurationError, Tool, ToolCallingAdvisor, ToolSearchAdvisor
+from toolsearch.testing import ScriptedChatModel
+
+Ask = Callable[..., Any]
+
+
+async def deny(*_: Any) -> bool:
+    return False
+
+
+def lazily(*arguments: Any) -> Any:
+    """Looks sync, gives something to await."""
+    return deny(*arguments)
+
+
+def client(*advisors: Any, **options: Any) -> tuple[ChatClient, list[str]]:
+    ran: list[str] = []
+    tool = Tool("hi", "Say hi.", {}, lambda: ran.append("hi"))
+    model = ScriptedChatModel([[("hi", {})], [("hi", {})], "ok"])
+    return ChatClient(model, tools=[tool], advisors=advisors, **options), ran
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ToolSearchAdvisor("regex", tool_filter=deny),
+        lambda: ToolSearchAdvisor("regex", session_key=deny),
+        lambda: ToolCallingAdvisor(more_rounds=deny),
+        lambda: ToolSearchAdvisor("regex", tool_filter=lambda tool: True),  # type: ignore[arg-type,misc]
+        lambda: ToolSearchAdvisor("regex", tool_filter="all"),  # type: ignore[arg-type]
+        lambda: ToolCallingAdvisor(more_rounds=lambda: True),  # type: ignore[arg-type,misc]
+    ],
+    ids=["async filter", "async key", "async more_rounds", "one argument", "text", "no argument"],
+)
+def test_what_cannot_be_asked_is_refused_when_it_is_given(make: Callable[[], Any]) -> None:
+    with pytest.raises(ConfigurationError, match="must be a callable"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ToolSearchAdvisor("regex", tool_filter=lazily),
+        lambda: ToolSearchAdvisor("regex", pinned=lazily),
+        lambda: ToolCallingAdvisor(more_rounds=lazily),
+    ],
+    ids=["filter", "pinned", "more_rounds"],
+)
+def test_an_answer_to_await_is_an_error_and_not_a_yes(ask: Ask, make: Callable[[], Any]) -> None:
+    chat, ran = client(make())
+    with pytest.raises(ConfigurationError, match="is async"):
+        ask(chat, "go", session_id="ann")
+    assert ran == []
+
+
+def test_an_overridden_may_run_is_held_to_the_same(ask: Ask) -> None:
+    class Lazy(ToolSearchAdvisor):
+        def may_run(self, tool: Any, request: Any) -> bool:
+            return lazily()  # type: ignore[no-any-return]
+
+    chat, ran = client(Lazy("regex"))
+    with pytest.raises(ConfigurationError, match=r"Lazy\.may_run is async"):
+        ask(chat, "go")
+    assert ran == []
+
+
+def test_a_filter_that_takes_its_time_is_asked_off_the_event_loop(ask: Ask) -> None:
+    import threading
+
+    threads: set[str] = set()
+
+    def slow(tool: Any, context: Any) -> bool:
+        threads.add(threading.current_thread().name)
+        return True
+
+    chat, ran = client(ToolSearchAdvisor("regex", tool_filter=slow))
+    ask(chat, "go")
+    assert ran == ["hi"]
+    assert (threading.main_thread().name in threads) != ask.is_async  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"max_results": "5"}, "max_results must be a whole number, not '5'"),
+        ({"bypass_below": "3000"}, "bypass_below must be a whole number or None"),
+        ({"max_result": 3}, "no option 'max_result'; did you mean 'max_results'"),
+        ({"token_counter": len}, "token counter has"),
+        ({"limits": None, "raise_on_eror": True}, "did you mean 'raise_on_error'"),
+    ],
+)
+def test_wrong_options_say_what_to_write(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        ToolSearchAdvisor("regex", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"advisors": ToolCallingAdvisor()}, r"advisors takes a list: advisors=\[ToolCallingAdvisor"),
+        ({"context": "ann"}, "context must be a mapping"),
+        ({"tool_calling": "no"}, "tool_calling must be True or False"),
+        ({"clock": 5}, "a clock has"),
+    ],
+)
+def test_wrong_arguments_of_a_client_say_what_to_write(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        ChatClient(ScriptedChatModel(["ok"]), **wrong)
+
+
+def test_a_slip_in_an_argument_of_a_call_is_not_sent_as_an_option() -> None:
+    model = ScriptedChatModel(["ok"])
+    with pytest.raises(ConfigurationError, match="did you mean 'session_id'"):
+        ChatClient(model).call("hi", sesion_id="ann")
+    ChatClient(model).call("hi", temperature=0, top_p=1, user="ann")
+    assert dict(model.requests[0].options) == {"temperature": 0, "top_p": 1, "user": "ann"}
+
+
+def test_restore_takes_a_list_of_names() -> None:
+    with pytest.raises(ConfigurationError, match="list of names"):
+        ToolSearchAdvisor("regex").restore("ann", "name")
