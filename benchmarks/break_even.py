@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..indexes.protocols import ToolIndex
 from ..tool import Tool
@@ -14,9 +15,11 @@ from .payload import PayloadCounter
 from .savings import play
 from .tasks import Step, Task
 
-__all__ = ["BreakEven", "find_break_even"]
+__all__ = ["BreakEven", "find_break_even", "smallest"]
 
+_T = TypeVar("_T")
 _TARGETS = 12
+_SMALL = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,46 +40,73 @@ class BreakEven:
 
 
 def find_break_even(tools: Sequence[Tool], index: ToolIndex | str, counter: PayloadCounter) -> BreakEven:
-    """Measure tasks of one call on evenly drawn parts of the catalogue, and halve the interval until it is found.
+    """Measure tasks of one call on evenly drawn parts of the catalogue: twice as large until search pays, then between.
 
     Each task calls one of a dozen evenly drawn tools and searches by its name, so ranking plays no part: this is about
     sizes. Arguments are left out; what a tool says to that costs both sides the same.
     """
-    targets = _evenly(tools, min(_TARGETS, len(tools)))
 
     def costs(size: int) -> tuple[float, float]:
-        plain = search = 0
-        for target in targets:
-            part = _with(target, tools, size)
-            step = Step(tool=target.name, phrasings=(target.name,))
-            task = Task(id=target.name, prompt=f"Please use {target.name}.", steps=(step,))
-            for advisor in (ToolCallingAdvisor(), ToolSearchAdvisor(index)):
-                (run,) = play(advisor, part, [task], counter, CachePrices(), accept_errors=True)
-                if isinstance(advisor, ToolSearchAdvisor):
-                    search += run.total
-                else:
-                    plain += run.total
-        return plain / len(targets), search / len(targets)
+        both = [_costs(part, targets, index, counter) for part, targets in _parts(tools, size)]
+        return sum(plain for plain, _ in both) / len(both), sum(search for _, search in both) / len(both)
 
     with_all, with_search = costs(len(tools))
-    low, high = 0, len(tools)  # search does not pay with `low` tools, and does with `high`
-    while with_search < with_all and high - low > 1:
-        middle = (low + high) // 2
-        plain, search = costs(middle)
-        low, high = (low, middle) if search < plain else (middle, high)
     return BreakEven(
-        tools=high if with_search < with_all else None,
+        tools=smallest(lambda size: _is_less(costs(size)), len(tools)) if with_search < with_all else None,
         average_definition=counter.definitions_of(tools) / len(tools),
         with_all=with_all,
         with_search=with_search,
     )
 
 
-def _evenly(tools: Sequence[Tool], count: int) -> list[Tool]:
-    return [tools[at * len(tools) // count] for at in range(count)]
+def smallest(pays: Callable[[int], bool], most: int) -> int:
+    """The smallest size that pays, given that `most` does.
+
+    It begins at the small end, where the answer mostly is and a look costs little.
+    """
+    low, high = 0, 1  # search does not pay with `low` tools, and in the end does with `high`
+    while high < most and not pays(high):
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if pays(middle) else (middle, high)
+    return high
 
 
-def _with(target: Tool, tools: Sequence[Tool], size: int) -> list[Tool]:
-    """`size` tools drawn evenly, `target` among them."""
-    drawn = _evenly(tools, size)
-    return drawn if target in drawn else [target, *drawn[1:]]
+def _is_less(costs: tuple[float, float]) -> bool:
+    plain, search = costs
+    return search < plain
+
+
+def _costs(
+    part: Sequence[Tool], targets: Sequence[Tool], index: ToolIndex | str, counter: PayloadCounter
+) -> tuple[float, float]:
+    """The tokens of a task that calls a target, on average, with all of `part` sent and with search."""
+    tasks = {target.name: _task(target) for target in targets}
+    searched = play(ToolSearchAdvisor(index), part, tasks.values(), counter, CachePrices(), accept_errors=True)
+    definitions = counter.definitions_of(part)
+    plain = 0
+    for target in targets:
+        # Which other tools are sent changes nothing but the size of the requests, so they are added instead of played.
+        task = [tasks[target.name]]
+        (run,) = play(ToolCallingAdvisor(), [target], task, counter, CachePrices(), accept_errors=True)
+        plain += run.total + run.requests * (definitions - counter.definitions_of([target]))
+    return plain / len(targets), sum(run.total for run in searched) / len(targets)
+
+
+def _task(target: Tool) -> Task:
+    step = Step(tool=target.name, phrasings=(target.name,))
+    return Task(id=target.name, prompt=f"Please use {target.name}.", steps=(step,))
+
+
+def _parts(tools: Sequence[Tool], size: int) -> Iterator[tuple[Sequence[Tool], Sequence[Tool]]]:
+    """Evenly drawn parts and their targets: a dozen small ones, as they differ much, or a large one for all targets."""
+    starts = [0] if size > _SMALL or size == len(tools) else _evenly(range(len(tools)), _TARGETS)
+    for start in starts:
+        part = [tools[(start + at * len(tools) // size) % len(tools)] for at in range(size)]
+        yield part, _evenly(part, _TARGETS) if len(starts) == 1 else part[:1]
+
+
+def _evenly(items: Sequence[_T], most: int) -> list[_T]:
+    count = min(most, len(items))
+    return [items[at * len(items) // count] for at in range(count)]

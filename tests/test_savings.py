@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from toolsearch import Tool
-from toolsearch.benchmarks.break_even import find_break_even
+from toolsearch import Tool, ToolCallingAdvisor
+from toolsearch.benchmarks.break_even import find_break_even, smallest
 from toolsearch.benchmarks.caching import CachePrices
 from toolsearch.benchmarks.payload import PayloadCounter
 from toolsearch.benchmarks.readme import render, rewrite
 from toolsearch.benchmarks.results_json import report_json, suite_json
 from toolsearch.benchmarks.run import Suite, run_suite
-from toolsearch.benchmarks.savings import ALL_TOOLS, Savings, measure_savings
+from toolsearch.benchmarks.savings import ALL_TOOLS, Savings, measure_savings, play
 from toolsearch.benchmarks.tasks import Step, Task
 from toolsearch.errors import ConfigurationError
 from toolsearch.indexes import Bm25ToolIndex, ToolReference, ToolSearchResponse
@@ -136,6 +137,48 @@ def test_break_even_is_where_it_begins_to_pay() -> None:
     below = find_break_even(CATALOG[: found.tools - 2], "bm25", COUNTER)
     assert below.tools is None
     assert below.with_search >= below.with_all
+
+
+def test_break_even_adds_up_what_playing_with_all_tools_takes() -> None:
+    targets = [CATALOG[at * len(CATALOG) // 12] for at in range(12)]
+    tasks = [
+        Task(id=tool.name, prompt=f"Please use {tool.name}.", steps=(Step(tool=tool.name, phrasings=(tool.name,)),))
+        for tool in targets
+    ]
+    runs = play(ToolCallingAdvisor(), CATALOG, tasks, COUNTER, CachePrices(), accept_errors=True)
+    assert find_break_even(CATALOG, "bm25", COUNTER).with_all == sum(run.total for run in runs) / len(runs)
+
+
+def test_break_even_indexes_a_large_catalogue_once() -> None:
+    """Where search begins to pay is looked for among small parts."""
+    built: list[int] = []
+
+    class Counted(Bm25ToolIndex):
+        def build(self, tools: Sequence[ToolReference]) -> Any:
+            built.append(len(tools))
+            return super().build(tools)
+
+    tools = [FILLER[0].renamed(f"file_report_{n}") for n in range(1_000)]
+    found = find_break_even(tools, Counted(), COUNTER)
+    assert found.tools is not None
+    assert found.tools < 20
+    assert built.count(1_000) == 1
+    assert sum(built) < 3_000
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 28, 1_000])
+def test_the_smallest_size_that_pays_is_found_in_a_few_looks(most: int) -> None:
+    for wanted in {1, 2, most // 3 or 1, most - 1 or 1, most}:
+        if wanted <= most:
+            looks: list[int] = []
+
+            def pays(size: int, wanted: int = wanted, looks: list[int] = looks) -> bool:
+                looks.append(size)
+                return size >= wanted
+
+            assert smallest(pays, most) == wanted
+            assert len(looks) <= 2 * most.bit_length()
+            assert most not in looks
 
 
 def test_the_json_holds_every_run_and_what_was_saved() -> None:
