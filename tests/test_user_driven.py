@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio
@@ -10,12 +11,14 @@ import pytest
 
 from toolsearch import (
     AssistantMessage,
+    AsyncCallableError,
     ChainedToolResolver,
     ChatClient,
     ChatRequest,
     ConfigurationError,
     LoopState,
     Message,
+    Perform,
     StaticToolResolver,
     Tool,
     ToolCall,
@@ -191,3 +194,73 @@ def test_resolvers_chain_and_wrong_ones_are_refused() -> None:
         ChainedToolResolver(StaticToolResolver)  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="resolver"):
         ToolCallingAdvisor(resolve_fallback=True)
+
+
+class Approving(ToolCallingAdvisor):
+    """Declines whatever its coroutine declines."""
+
+    def before_tool(self, state: Any, request: Any, call: Any) -> Any:
+        return None if (yield Perform(partial(self.ask, call))) else "declined"
+
+    def ask(self, call: Any) -> bool:
+        return "500" not in call.arguments
+
+
+class AsyncApproving(Approving):
+    async def ask(self, call: Any) -> bool:  # type: ignore[override]
+        return "500" not in call.arguments
+
+
+def test_an_approval_holds_in_run_tools_as_in_the_loop(ask: Ask) -> None:
+    calls: list[Any] = [("pay", {"amount": 500}), ("pay", {"amount": 5})]
+    client = ChatClient(ScriptedChatModel([calls, "ok", calls]), tools=[pay], advisors=[Approving()])
+    assert [m.content for m in ask(client, "go").response.messages[1:3]] == ["declined", "paid 5"]
+    response = ask(client, "go", tool_calling=False).response
+    batch = client.run_tools(messages=[UserMessage("go"), response.message])
+    assert [m.content for m in batch.messages] == ["declined", "paid 5"]
+
+
+def test_an_async_approval_is_awaited(ask: Ask) -> None:
+    calls: list[Any] = [("pay", {"amount": 500}), ("pay", {"amount": 5})]
+    client = ChatClient(ScriptedChatModel([calls, "ok"]), tools=[pay], advisors=[AsyncApproving()])
+    if ask.is_async:  # type: ignore[attr-defined]
+        assert [m.content for m in ask(client, "go").response.messages[1:3]] == ["declined", "paid 5"]
+    else:
+        with pytest.raises(AsyncCallableError):
+            ask(client, "go")
+
+
+def test_a_hook_that_answers_with_something_else_is_refused() -> None:
+    class Wrong(ToolCallingAdvisor):
+        def before_tool(self, state: Any, request: Any, call: Any) -> Any:
+            return False
+
+    client = ChatClient(ScriptedChatModel([[("look", {})]]), tools=[look], advisors=[Wrong()])
+    with pytest.raises(ConfigurationError, match="before_tool must return a str or NoneType"):
+        client.call("go")
+
+
+def test_identical_calls_of_the_turn_count_in_run_tools_and_in_a_given_history(ask: Ask) -> None:
+    client = ChatClient(ScriptedChatModel(lambda _: [("look", {})]), tools=[look], tool_calling=False)
+    messages: list[Message] = [UserMessage("go")]
+    for _ in range(5):
+        messages.append(ask(client, messages=messages).response.message)
+        messages += client.run_tools(messages=messages).messages
+    contents = [m.content for m in messages if isinstance(m, ToolMessage)]
+    assert contents[:2] == ["100", "100"]
+    assert all(content.startswith("Not run: look was called") for content in contents[2:])
+    looping = ChatClient(ScriptedChatModel([[("look", {})], "ok"]), tools=[look])
+    last = ask(looping, messages=messages[:5]).response.messages[1]
+    assert last.content.startswith("Not run: look was called 3 times")
+
+
+@pytest.mark.parametrize("resolver", [lambda name: None, StaticToolResolver], ids=["function", "class"])
+def test_what_is_not_a_resolver_is_refused_when_it_is_given(resolver: Any) -> None:
+    with pytest.raises(ConfigurationError, match="a resolver has a method"):
+        ToolCallingAdvisor(resolver=resolver, resolve_fallback=True)
+
+
+@pytest.mark.parametrize("wrong", [5, "all", (int,), [ValueError, 3]])
+def test_what_cannot_be_raised_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="raise_on_error is a bool, or exception types"):
+        ToolCallingAdvisor(raise_on_error=wrong)

@@ -6,10 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 from .errors import ConfigurationError
-from .messages import Message, ToolCall, ToolMessage, UserMessage, json_object
+from .messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage, json_object
 
 __all__ = ["CallCounter", "Refusal", "ToolCallLimits"]
 
@@ -83,11 +84,14 @@ class CallCounter:
         self._repeats = 0
         self._fruitless = 0
         self._admitted = True
-        for message in reversed(history):
-            if isinstance(message, UserMessage):
-                break
-            if isinstance(message, ToolMessage):
-                self._counts[message.name] += 1
+        turn = list(takewhile(lambda message: not isinstance(message, UserMessage), reversed(history)))
+        self._counts.update(message.name for message in turn if isinstance(message, ToolMessage))
+        answered = Counter(message.call_id for message in turn if isinstance(message, ToolMessage))
+        for message in reversed(turn):
+            for call in message.tool_calls if isinstance(message, AssistantMessage) else ():
+                if answered[call.id]:
+                    answered[call.id] -= 1
+                    self._circling(call)
 
     def next_round(self) -> None:
         """Note that the model was asked and has answered with calls."""

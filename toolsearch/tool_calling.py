@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -107,7 +107,7 @@ class ToolCallingAdvisor:
         resolver: knows tools that are in no request.
         resolve_fallback: run tools that only `resolver` knows; off, since all it knows becomes callable.
 
-    Subclasses override the hooks `initialize_loop`, `before_call`, `after_call`, `next_instructions` and
+    Subclasses override the hooks `initialize_loop`, `before_call`, `after_call`, `before_tool`, `next_instructions` and
     `finalize_loop`. Each is a plain method, or a generator that yields effects and returns the value.
 
     Example:
@@ -144,12 +144,16 @@ class ToolCallingAdvisor:
         self.limits = limits or ToolCallLimits()
         if isinstance(raise_on_error, type):
             raise_on_error = (raise_on_error,)
+        if not isinstance(raise_on_error, Iterable | bool):
+            raise ConfigurationError(f"raise_on_error is a bool, or exception types, not {raise_on_error!r}")
         if not isinstance(raise_on_error, bool) and not all(_is_error_type(kind) for kind in raise_on_error):
             raise ConfigurationError(f"raise_on_error is a bool, or exception types, not {raise_on_error!r}")
         self.raise_on_error = raise_on_error if isinstance(raise_on_error, bool) else tuple(raise_on_error)
         self.on_error = on_error
         self.more_rounds = more_rounds
         self.history = history
+        if resolver is not None and (isinstance(resolver, type) or not isinstance(resolver, ToolResolver)):
+            raise ConfigurationError(f"a resolver has a method resolve(name) -> Tool | None; {resolver!r} has not")
         if resolve_fallback and resolver is None:
             raise ConfigurationError("resolve_fallback=True needs a resolver")
         self._resolver = resolver if resolve_fallback else None
@@ -169,6 +173,13 @@ class ToolCallingAdvisor:
     def after_call(self, state: LoopState, response: ChatResponse) -> Hook[ChatResponse]:
         """After each round, with the model's response, the aggregate when streaming."""
         return response
+
+    def before_tool(self, state: LoopState, request: ChatRequest, call: ToolCall) -> Hook[str | None]:
+        """Before each tool that is about to run, also in `ChatClient.run_tools`: None runs it, a text answers the call.
+
+        To ask somebody, yield ``Perform(ask)`` and go by what comes back.
+        """
+        return None
 
     def next_instructions(
         self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
@@ -263,6 +274,11 @@ class ToolCallingAdvisor:
         if state.intercept is not None:
             # It may take time: to find the names nearest to a wrong one among thousands, or to ask somebody.
             answers |= yield Perform(partial(_intercepted, state.intercept, calls, set(answers)))
+        for position, call in enumerate(calls):
+            if position not in answers and call.name in tools:
+                answer = yield from _hook(self.before_tool(state, outgoing, call), (str, type(None)), "before_tool")
+                if answer is not None:
+                    answers[position] = ToolMessage(call.id, call.name, answer, is_error=True)
         batch: ToolBatchResult = yield RunTools(
             calls=tuple(calls),
             tools=tools,
@@ -307,11 +323,12 @@ def _is_error_type(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, Exception)
 
 
-def _hook(value: Any, kind: type[T], name: str) -> Generator[Effect, Any, T]:
+def _hook(value: Any, kind: type[T] | tuple[type[T], ...], name: str) -> Generator[Effect, Any, T]:
     result = (yield from cast("Generator[Effect, Any, Any]", value)) if isgenerator(value) else value
     if iscoroutine(result):
         result.close()
         raise ConfigurationError(f"the hook {name} is async; yield Perform(async_function) from it instead")
     if not isinstance(result, kind):
-        raise ConfigurationError(f"the hook {name} must return a {kind.__name__}, not {type(result).__name__}")
+        kinds = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+        raise ConfigurationError(f"the hook {name} must return a {kinds}, not {type(result).__name__}")
     return result
