@@ -10,6 +10,7 @@ from .embedders import CallableEmbedder, SentenceTransformerEmbedder
 from .embedding_cache import EmbeddingCache
 from .hybrid import HybridToolIndex
 from .protocols import Embedder, ToolIndex, ToolSearcher
+from .ranked import RankedSearcher
 from .reference import ToolReference
 from .regex import RegexToolIndex
 from .registry import resolve_index
@@ -23,6 +24,7 @@ __all__ = [
     "EmbeddingCache",
     "HybridToolIndex",
     "Match",
+    "RankedSearcher",
     "RegexToolIndex",
     "SearchMetadata",
     "SentenceTransformerEmbedder",

@@ -1,10 +1,15 @@
 """The contract of an index holds for the built-in ones."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+from toolsearch.errors import IndexFailure
 from toolsearch.indexes import (
     Bm25ToolIndex,
     HybridToolIndex,
+    RankedSearcher,
     RegexToolIndex,
     ToolIndex,
     ToolReference,
@@ -54,6 +59,23 @@ class TestHybridOfWordsContract(ToolIndexSuite):
         return HybridToolIndex([Bm25ToolIndex(), RegexToolIndex(), OwnIndex()])
 
 
+def index_of_the_page() -> type[ToolIndex]:
+    """The index that the page on indexes writes as an example."""
+    page = (Path(__file__).parents[1] / "docs" / "how-to" / "indexes.md").read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    namespace: dict[str, object] = {}
+    exec(next(block for block in blocks if "import Bm25ToolIndex" in block), namespace)
+    exec(next(block for block in blocks if "class PrefixIndex" in block), namespace)
+    return namespace["PrefixIndex"]
+
+
+class TestTheIndexOfThePageContract(ToolIndexSuite):
+    """What the page writes as an index of one's own is one."""
+
+    def make_index(self) -> ToolIndex:
+        return index_of_the_page()()
+
+
 class WithEmbedder(ToolIndexSuite):
     """An embedder that needs no weights."""
 
@@ -93,3 +115,26 @@ class TestHybridWithARealModelContract(ToolIndexSuite):
         tools = [ToolReference(name=f"tool {letter}", description="Look something up.") for letter in "dbcae"]
         response = self.make_index().build(tools).search("look up", max_results=10)
         assert sorted(response.names) == sorted(tool.name for tool in tools)
+
+
+def test_a_function_that_scores_a_tool_that_is_not_there_is_an_error_of_the_index():
+    searcher = RankedSearcher([ToolReference(name="a")], lambda query: {"b": 1.0}, search_type="MyIndex")
+    with pytest.raises(IndexFailure, match="MyIndex scored 'b'"):
+        searcher.search("anything")
+
+
+def test_what_a_function_scores_by_nothing_or_less_did_not_match():
+    tools = [ToolReference(name=name) for name in ("none", "less", "some", "no_number")]
+    scores = {"none": 0, "less": -1.0, "some": 0.5, "no_number": float("nan")}
+    response = RankedSearcher(tools, lambda query: scores, search_type="MyIndex").search("anything")
+    assert (response.names, response.total_matches) == (("some",), 1)
+
+
+def test_a_searcher_of_ones_own_takes_part_in_a_hybrid():
+    class Own:
+        def build(self, tools):
+            return RankedSearcher(tools, lambda query: {"send_mail": 1.0}, search_type="Own")
+
+    tools = [ToolReference(name="send_mail"), ToolReference(name="get_weather")]
+    searcher = HybridToolIndex([Bm25ToolIndex(), Own()]).build(tools)
+    assert set(searcher.search("weather").names) == {"send_mail", "get_weather"}
