@@ -220,8 +220,145 @@ def test_a_value_too_deep_to_check_is_answered():
     ],
     ids=str,
 )
-def test_a_schema_that_is_not_valid_leaves_the_judgement_to_the_tool(broken):
-    assert parse_arguments(of(broken), '{"x": 1}') == {"x": 1}
+def test_what_is_not_valid_in_a_schema_is_left_to_the_tool_and_the_rest_is_checked(broken):
+    tool = of({**broken, "y": {"type": "integer"}}, required=["y"])
+    assert parse_arguments(tool, '{"x": 1, "y": 1}') == {"x": 1, "y": 1}
+    answer = problem(tool, {"x": 1, "y": "a"})
+    assert "'y': expected integer, got \"a\"" in answer
+    assert "'x': " not in answer
+    assert "'y': required, but missing" in problem(tool, {})
+
+
+DRAFTS = {
+    "2020-12": "https://json-schema.org/draft/2020-12/schema",
+    "7": "http://json-schema.org/draft-07/schema#",
+    "4": "http://json-schema.org/draft-04/schema#",
+}
+
+
+@pytest.mark.parametrize("draft", [None, *DRAFTS])
+@pytest.mark.parametrize("within", ["n", "items", "additionalProperties", "anyOf", "$ref"])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"minLength": "3"},
+        {"required": True},
+        {"required": "a"},
+        {"enum": 3},
+        {"pattern": 3},
+        {"properties": {"z": "string"}, "additionalProperties": False},
+        {"items": "string"},
+    ],
+    ids=str,
+)
+def test_only_the_keyword_that_is_not_valid_is_left_out_wherever_it_is(draft, within, broken):
+    """The type beside it is still checked, and so is what is beside the whole."""
+    inner = {"type": ["string", "object", "array"], **broken}
+    schema, fits, wrong, place = {
+        "n": (inner, "a", 1, "n"),
+        "items": ({"type": "array", "items": inner}, ["a"], [1], "n[0]"),
+        "additionalProperties": ({"type": "object", "additionalProperties": inner}, {"k": "a"}, {"k": 1}, "n.k"),
+        "anyOf": ({"anyOf": [inner, {"type": "null"}]}, "a", 1, "n"),
+        "$ref": ({"$ref": "#/definitions/T"}, "a", 1, "n"),
+    }[within]
+    named = {} if draft is None else {"$schema": DRAFTS[draft]}
+    tool = of({"n": schema, "b": {"minimum": 3}}, required=["b"], definitions={"T": inner}, **named)
+    assert parse_arguments(tool, json.dumps({"n": fits, "b": 3})) == {"n": fits, "b": 3}
+    answer = problem(tool, {"n": wrong, "b": 2})
+    assert f"'{place}': expected string or object or array" in answer
+    assert "'b': expected at least 3, got 2" in answer
+
+
+@pytest.mark.parametrize("draft", [None, *DRAFTS])
+def test_a_bound_that_is_exclusive_by_a_boolean_is_so(draft):
+    named = {} if draft is None else {"$schema": DRAFTS[draft]}
+    tool = of({"n": {"type": "number", "minimum": 0, "exclusiveMinimum": True, "maximum": 9}}, **named)
+    assert parse_arguments(tool, '{"n": 0.5}') == {"n": 0.5}
+    assert "'n': expected more than 0, got 0" in problem(tool, {"n": 0})
+    assert "'n': expected at most 9, got 10" in problem(tool, {"n": 10})
+    tool = of({"n": {"maximum": 9, "exclusiveMaximum": True, "minimum": 0, "exclusiveMinimum": False}}, **named)
+    assert "'n': expected less than 9, got 9" in problem(tool, {"n": 9})
+    assert parse_arguments(tool, '{"n": 0}') == {"n": 0}
+
+
+def test_a_boolean_bound_without_a_number_says_nothing():
+    schema = {"properties": {"n": {"type": "integer", "exclusiveMinimum": True}, "b": {}}, "required": ["b"]}
+    tool = Tool("act", "Act.", schema)
+    assert "'n': expected integer" in problem(tool, {"n": "DROP", "b": 1})
+    assert "'b': required" in problem(tool, {})
+    assert parse_arguments(tool, '{"n": -5, "b": 1}')
+
+
+@pytest.mark.parametrize("draft", [None, "7"])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"not": {"minLength": "3"}},
+        {"not": {"$ref": "#/definitions/Broken"}},
+        {"if": {"minLength": "3"}, "then": {"type": "null"}},
+        {"oneOf": [{"minLength": "3"}, {"type": "string"}]},
+        {"contains": {"minLength": "3"}, "maxContains": 0, "type": ["array", "string"]},
+        {"patternProperties": 3, "additionalProperties": False},
+        {"allOf": [{"properties": 3}], "unevaluatedProperties": False},
+        {"anyOf": "string"},
+        {"required": ["a", "a"], "type": ["string", "string"]},
+    ],
+    ids=str,
+)
+def test_what_is_left_out_never_makes_another_part_refuse_more(schema, draft):
+    named = {} if draft is None else {"$schema": DRAFTS[draft]}
+    tool = of({"n": schema, "b": {"type": "integer"}}, definitions={"Broken": {"type": "strin"}}, **named)
+    for value in ("abc", ["abc"], {"a": 1}):
+        if not isinstance(value, list | dict) or "type" not in schema:
+            assert parse_arguments(tool, json.dumps({"n": value})) == {"n": value}
+    assert "'b': expected integer" in problem(tool, {"n": "abc", "b": "a"})
+
+
+def test_of_several_broken_choices_one_must_still_fit():
+    choices = [{"type": "integer", "minimum": "3"}, {"type": "null"}]
+    assert "'n': expected integer or null" in problem(of({"n": {"oneOf": choices}}), {"n": "a"})
+
+
+def test_many_keywords_are_left_out_and_the_schema_given_is_not_changed():
+    fields = {f"f{i}": {"type": "integer", "required": True} for i in range(200)}
+    schema = {"list": {"type": "array", "items": {"type": "object", "properties": fields}}}
+    tool = of(schema, **{"$schema": DRAFTS["7"]})
+    written = json.dumps(tool.parameters)
+    assert "'list[0].f199': expected integer" in problem(tool, {"list": [{"f199": "a"}]})
+    assert json.dumps(tool.parameters) == written
+
+
+@pytest.mark.parametrize("named", [5, ["a"], {}, "http://[", "https://example.com/mine"], ids=str)
+def test_a_dialect_that_is_none_is_read_as_2020_12(named):
+    assert "'x': expected integer" in problem(of({"x": {"type": "integer"}}, **{"$schema": named}), {"x": "a"})
+
+
+def test_a_reference_to_what_is_no_schema_does_not_end_the_check():
+    tool = of({"w": {"$ref": "#/components/T"}, "x": {"$ref": "#/required"}, "y": {"type": "integer"}}, required=["y"])
+    tool = Tool("act", "Act.", {**tool.parameters, "components": {"T": {"minLength": "3"}}})
+    assert "'y': expected integer" in problem(tool, {"w": "a", "x": 1, "y": "a"})
+
+
+def test_what_is_left_out_of_a_schema_is_logged_once_with_its_place_and_no_values(caplog):
+    schema = {"properties": {"n": {"type": "strin"}, "m": {"items": {"required": True}}, "logged": {}}}
+    for name in ("first", "again"):
+        for _ in range(2):
+            parse_arguments(Tool(name, "Act.", schema), '{"n": "secret"}')
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("toolsearch.validation", "WARNING")
+    assert record.getMessage() == (
+        "toolsearch.schema_part_left_out tool=first left_out=2 "
+        "places=('/properties/m/items/required', '/properties/n/type')"
+    )
+    assert (record.tool, record.left_out) == ("first", 2)
+    assert record.places == ("/properties/m/items/required", "/properties/n/type")
+
+
+def test_nothing_is_logged_of_a_sound_schema(caplog):
+    parse_arguments(weather(), '{"city": "Gouda"}')
+    draft4_style = {"n": {"minimum": 0, "exclusiveMinimum": True, "maximum": 5, "exclusiveMaximum": False}}
+    parse_arguments(of({**draft4_style, "unlogged": {}}), '{"n": 1}')
+    assert caplog.records == []
 
 
 def test_formats_are_not_asserted():

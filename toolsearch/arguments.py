@@ -95,7 +95,7 @@ def _check(tool: Tool, arguments: dict[str, Any]) -> None:
     from .problems import invalid_arguments
     from .validation import validate
 
-    problems = validate(tool.parameters, tool.schema_digest, arguments)
+    problems = validate(tool.parameters, tool.schema_digest, arguments, tool.name)
     if problems:
         raise ArgumentError(invalid_arguments(tool.name, problems, tool.parameters))
 

@@ -44,6 +44,7 @@ _EXPECTED = {
     "pattern": "text that matches the pattern {}",
     "const": "{}",
 }
+_EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 
 def invalid_arguments(name: str, problems: Sequence[str], parameters: Mapping[str, Any]) -> str:
@@ -116,6 +117,8 @@ def schema_problems(error: SchemaError, path: Sequence[Any] = ()) -> list[str]:
     value: Any = error.validator_value
     instance: Any = error.instance
     where = repr(_path(path)) if path else "the arguments"
+    if keyword in _EXCLUSIVE and isinstance(error.schema, Mapping) and error.schema.get(_EXCLUSIVE[keyword]) is True:
+        keyword = _EXCLUSIVE[keyword]  # as draft 4 writes it
     if keyword == "required" and isinstance(value, list):
         return [f"{_path([*path, name])!r}: {_MISSING}" for name in value if name not in instance]
     if keyword == "additionalProperties" and value is False:

@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from cachetools import LRUCache
-from jsonschema import Draft202012Validator, FormatChecker, SchemaError, ValidationError, validators
+from jsonschema import Draft202012Validator, ValidationError, validators
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from .patterns import found_in
 from .problems import extra_names, schema_problems
+from .sound_schema import sound_schema
 
 __all__ = ["validate"]
 
 _DEEPEST_FOR_SURE = 100
 _MOST_ERRORS = 20
 _NO_SCHEMAS: Registry[Any] = Registry()  # resolves what is inside the schema, fetches nothing
-_NO_FORMATS = FormatChecker(formats=())
 _DATA = frozenset({"const", "enum", "default", "examples"})
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_MOST_PLACES = 20
 
+_LOG = logging.getLogger(__name__)
 _validators: LRUCache[bytes, Any] = LRUCache(maxsize=1024)
 _lock = threading.Lock()
 
 
-def validate(schema: Mapping[str, Any], digest: bytes, arguments: dict[str, Any]) -> list[str]:
+def validate(schema: Mapping[str, Any], digest: bytes, arguments: dict[str, Any], tool: str = "") -> list[str]:
     """Return what is wrong with `arguments`, in words; nothing where they fit.
 
-    A part of the schema that cannot be judged (a reference to elsewhere, a pattern beyond re2, a schema that is
-    not valid itself) is taken to be met: the tool decides.
+    A part of the schema that cannot be judged (a reference to elsewhere, a pattern beyond re2, a keyword that is
+    not valid itself) is taken to be met: the tool decides. Keywords that are not valid are logged, once a schema.
 
     Args:
         schema: the JSON Schema, of the draft that its ``$schema`` names, else of 2020-12.
         digest: a key under which the validator made of the schema is kept.
         arguments: what the model sent.
+        tool: whose schema it is, for the log.
     """
-    validator = _validator(schema, digest)
+    validator = _validator(schema, digest, tool)
     if validator is None:
         return []
     problems: list[str] = []
@@ -56,25 +61,36 @@ def validate(schema: Mapping[str, Any], digest: bytes, arguments: dict[str, Any]
     return problems
 
 
-def _validator(schema: Mapping[str, Any], digest: bytes) -> Any:
+def _validator(schema: Mapping[str, Any], digest: bytes, tool: str) -> Any:
     with _lock:
         if digest in _validators:
             return _validators[digest]
-    made = _make(schema)
+    made, left_out = _make(schema)
     with _lock:
+        first = digest not in _validators
         _validators[digest] = made
+    if left_out and first:
+        facts = {"tool": tool, "places": left_out[:_MOST_PLACES], "left_out": len(left_out)}
+        text = "toolsearch.schema_part_left_out tool=%(tool)s left_out=%(left_out)d places=%(places)s"
+        _LOG.warning(text, facts, extra=facts)
     return made
 
 
-def _make(schema: Mapping[str, Any]) -> Any:
+def _make(schema: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
+    """The validator of a schema, None where there can be none, and the places in the schema that it leaves out."""
     try:
-        draft: Any = validators.validator_for(schema, default=Draft202012Validator)
-        # Python cannot compile every JavaScript pattern, so whether patterns are valid is not asked.
-        draft.check_schema(schema, format_checker=_NO_FORMATS)
-        plain = _without_dialects(schema)
-        return _lenient(draft, "patternProperties" in str(plain))(plain, registry=_NO_SCHEMAS)
-    except (SchemaError, Unresolvable, RecursionError, TypeError, ValueError, AttributeError):
-        return None
+        draft = _draft(schema)
+        plain, left_out = sound_schema(_without_dialects(json.loads(json.dumps(schema))), draft)
+        return _lenient(draft, "patternProperties" in str(plain))(plain, registry=_NO_SCHEMAS), left_out
+    except (Unresolvable, RecursionError, TypeError, ValueError, AttributeError):
+        return None, ("/",)
+
+
+def _draft(schema: Mapping[str, Any]) -> Any:
+    try:
+        return validators.validator_for(schema, default=Draft202012Validator)
+    except (TypeError, ValueError, AttributeError):  # what it names is not the address of one
+        return Draft202012Validator
 
 
 def _without_dialects(schema: Any) -> Any:
@@ -134,7 +150,9 @@ def _reference(check: Callable[..., Any]) -> Callable[..., Iterator[ValidationEr
     def lenient(validator: Any, reference: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
         try:
             yield from check(validator, reference, instance, schema)
-        except Unresolvable:
+        except RecursionError:
+            raise
+        except Exception:  # it leads nowhere, or to something that is no schema
             return
 
     return lenient
