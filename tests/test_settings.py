@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -139,27 +140,59 @@ def test_the_session_id_can_come_from_the_context() -> None:
     assert advisor.disclosure.sessions.session_ids() == ((None, "7"),)
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "says"),
-    [
-        ("MAX_RESULT", "3", "did you mean TOOLSEARCH_MAX_RESULTS"),
-        ("MAX_RESULTS", "many", "max_results"),
-        ("MAX_RESULTS", "50", "max_results"),
-        ("INDEX", "elastic", "bm25"),
-        ("ON_LIMIT_EXCEEDED", "explode", "on_limit_exceeded"),
-        ("MAX_CALLS_PER_TOOL", "{", "max_calls_per_tool"),
-        ("PINNED", "[", "environment|pinned|settings"),
-        ("EVICTION_MAX_SESSIONS", "0", "session"),
-    ],
-)
+WRONG = [
+    ("MAX_RESULT", "3", "TOOLSEARCH_MAX_RESULT is no setting; did you mean TOOLSEARCH_MAX_RESULTS"),
+    ("MAX_RESULTS", "many", "TOOLSEARCH_MAX_RESULTS: Input should be a valid integer"),
+    ("MAX_RESULTS", "50", "TOOLSEARCH_MAX_RESULTS=50 is more than TOOLSEARCH_MAX_RESULTS_LIMIT=10"),
+    ("MAX_RESULTS_LIMIT", "3", "TOOLSEARCH_MAX_RESULTS=5 is more than TOOLSEARCH_MAX_RESULTS_LIMIT=3"),
+    ("MAX_RESULTS", "0", "TOOLSEARCH_MAX_RESULTS: Input should be greater than or equal to 1"),
+    ("INDEX", "lucene", "TOOLSEARCH_INDEX=lucene: there is no index 'lucene'; there are: bm25"),
+    ("EMBEDDER", "some/model", "TOOLSEARCH_EMBEDDER has no effect with TOOLSEARCH_INDEX=bm25"),
+    ("BM25_MIN_SCORE", "2", "TOOLSEARCH_BM25_MIN_SCORE: Input should be less than or equal to 1"),
+    ("ON_LIMIT_EXCEEDED", "explode", "TOOLSEARCH_ON_LIMIT_EXCEEDED: Input should be 'end' or 'answer'"),
+    ("MAX_CALLS_PER_TOOL", "web=3", "TOOLSEARCH_MAX_CALLS_PER_TOOL: write a mapping, .* as JSON"),
+    ("MAX_TOTAL_TOOL_CALLS", "-1", "TOOLSEARCH_MAX_TOTAL_TOOL_CALLS: a limit is 0 or more; write none for no limit"),
+    ("PINNED", "[", "TOOLSEARCH_PINNED: write a list, as JSON"),
+    ("EVICTION_MAX_SESSIONS", "0", "TOOLSEARCH_EVICTION_MAX_SESSIONS: Input should be greater than or equal to 1"),
+    ("EVICTION_TTL", "half an hour", "TOOLSEARCH_EVICTION_TTL: write a number and s, m, h or d, e.g. 30m"),
+    ("EVICTION_TTL", "0s", "TOOLSEARCH_EVICTION_TTL: Input should be greater than"),
+    ("PRESELECT", "-1", "TOOLSEARCH_PRESELECT: Input should be greater than or equal to 0"),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "says"), WRONG)
 @pytest.mark.parametrize("enabled", ["true", "false"])
-def test_what_cannot_work_is_an_error_at_start(
+def test_what_cannot_work_is_an_error_at_start_that_names_the_variable(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, says: str, enabled: str
 ) -> None:
     monkeypatch.setenv("TOOLSEARCH_ENABLED", enabled)
     monkeypatch.setenv(f"TOOLSEARCH_{variable}", value)
     with pytest.raises(ConfigurationError, match=says):
-        ToolSearchSettings.load().advisor()
+        ToolSearchSettings.load()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("30m", timedelta(minutes=30)),
+        ("8h", timedelta(hours=8)),
+        ("PT8H", timedelta(hours=8)),
+        ("2d", timedelta(days=2)),
+    ],
+)
+def test_times_are_written_short_or_as_iso_8601(
+    monkeypatch: pytest.MonkeyPatch, written: str, meant: timedelta
+) -> None:
+    monkeypatch.setenv("TOOLSEARCH_EVICTION_TTL", written)
+    assert ToolSearchSettings.load().eviction_ttl == meant
+
+
+@pytest.mark.parametrize("index", ["vector", "hybrid"])
+def test_an_index_whose_extra_is_missing_is_an_error_at_start(monkeypatch: pytest.MonkeyPatch, index: str) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)  # what Python itself does for a package that is not there
+    monkeypatch.setenv("TOOLSEARCH_INDEX", index)
+    with pytest.raises(ConfigurationError, match=rf"TOOLSEARCH_INDEX={index}: .*pip install 'toolsearch\[vector\]'"):
+        ToolSearchSettings.load()
 
 
 def test_indexes_are_set_up_by_variables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,6 +203,7 @@ def test_indexes_are_set_up_by_variables(monkeypatch: pytest.MonkeyPatch) -> Non
         sessions = search_advisor(ToolSearchSettings.load()).disclosure.sessions
         sessions.index("ann", tools)
         assert sessions.search(ToolSearchRequest(session_id="ann", query="mail zebras elephants")).names == found
+    monkeypatch.delenv("TOOLSEARCH_BM25_MIN_SCORE")
     monkeypatch.setenv("TOOLSEARCH_EMBEDDER", "./no/such/folder")
     for index, kind in [("vector", "VectorToolIndex"), ("hybrid", "HybridToolIndex")]:
         monkeypatch.setenv("TOOLSEARCH_INDEX", index)
@@ -177,7 +211,7 @@ def test_indexes_are_set_up_by_variables(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_unknown_argument_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="max_result"):
+    with pytest.raises(ConfigurationError, match="MAX_RESULT: Extra inputs"):
         ToolSearchSettings.load(max_result=3)
 
 
