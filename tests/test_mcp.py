@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from toolsearch.errors import ConfigurationError, DuplicateToolError, MissingExt
 from toolsearch.mcp import HttpServer, McpServerError, McpToolError, McpTools, Reconnect, StdioServer
 from toolsearch.mcp import tools as mcp_tools_module
 from toolsearch.mcp.names import public_names
+from toolsearch.mcp.reconnect import Attempts
 from toolsearch.mcp.results import convert_result
 from toolsearch.messages import Media, ToolMessage
 from toolsearch.testing import FakeClock, ScriptedChatModel
@@ -848,22 +849,30 @@ def test_importing_and_making_loads_no_sdk() -> None:
 # ---------------------------------------------------------------------- streamable HTTP
 
 
-@pytest.fixture
-def http_url() -> Iterator[str]:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, str(SCRIPTS / "kit.py"), "kit", str(port)], stderr=subprocess.PIPE, text=True
-    )
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def over_http(file: str, *arguments: str) -> Iterator[None]:
+    process = subprocess.Popen([sys.executable, str(SCRIPTS / file), *arguments], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     with process.stderr:
         for line in process.stderr:
             if "running on" in line:
                 break
-        yield f"http://127.0.0.1:{port}/mcp"
+        yield
         process.kill()
     process.wait(20)
+
+
+@pytest.fixture
+def http_url() -> Iterator[str]:
+    port = free_port()
+    with over_http("kit.py", "kit", str(port)):
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 @pytest.mark.parametrize("handshake", ["auto", "legacy"])
@@ -877,3 +886,27 @@ def test_streamable_http_server(http_url: str, handshake: Any) -> None:
 def test_unreachable_http_server_is_told() -> None:
     with pytest.raises(McpServerError, match=r"MCP server 'web' did not start: .*127\.0\.0\.1:9"):
         McpTools(HttpServer("web", "http://127.0.0.1:9/mcp")).connect()
+
+
+@pytest.mark.parametrize("reconnect", [Reconnect(first=60), None])
+def test_forgotten_session_is_replaced_whatever_the_server_did_before(reconnect: Reconnect | None) -> None:
+    port = free_port()
+    server = HttpServer("web", f"http://127.0.0.1:{port}/mcp", handshake="legacy")
+    with McpTools(server, on_error="skip", reconnect=reconnect) as mcp:
+        assert mcp.tools() == ()
+        with over_http("forgetful.py", str(port)):
+            mcp.refresh()
+            tools = by_name(mcp)
+            assert [tools[name].call() for name in ("forget", "get", "forget", "get")] == [
+                "session 1", "session 2", "session 2", "session 3"
+            ]  # fmt: skip
+
+
+def test_server_that_started_has_no_wait_left_from_before() -> None:
+    attempts = Attempts(Reconnect(first=60), FakeClock())
+    attempts.ended(started=False)
+    assert attempts.wait == 60
+    attempts.started()
+    assert attempts.wait == 0
+    attempts.ended(started=True)
+    assert attempts.wait == 60, "an end before any answer is counted with those before"

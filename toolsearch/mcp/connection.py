@@ -99,8 +99,9 @@ class Connection:
 
     @property
     def may_start(self) -> bool:
-        """Whether it has ended and may be started again by now."""
-        return self.state in ("failed", "stopped") and not self._elsewhere and self.attempts.wait == 0
+        """Whether it has ended and may be started again by now; one that only forgot its session runs all the same."""
+        waited = self._forgotten or self.attempts.wait == 0
+        return self.state in ("failed", "stopped") and not self._elsewhere and waited
 
     @property
     def _elsewhere(self) -> bool:
@@ -191,6 +192,7 @@ class Connection:
                 self.info = client.server_info
                 self.error = None
                 self.state = "ready"
+                self.attempts.started()
                 self._client = client
                 self._settled.set()
                 await self._ended.wait()

@@ -57,6 +57,10 @@ class Attempts:
         self._ends = 0
         self._next = 0.0
 
+    def started(self) -> None:
+        """Note that it runs, so that no wait is left from before; the ends stay counted until it has `answered`."""
+        self._next = 0.0
+
     def answered(self) -> None:
         """Note that it works."""
         self._ends = 0
