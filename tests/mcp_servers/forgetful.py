@@ -41,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if request["method"] == "initialize":
             sessions.append(f"s{len(sessions)}")
@@ -54,10 +54,10 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.send(202)
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         self.send(405)
 
-    def do_DELETE(self) -> None:  # noqa: N802
+    def do_DELETE(self) -> None:
         self.send(200)
 
     def log_message(self, *_: object) -> None:
