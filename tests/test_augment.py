@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 from pydantic import BaseModel, Field
 
@@ -84,8 +86,6 @@ def test_what_a_tool_says_is_kept_under_tool_search_too(ask: Ask) -> None:
 
 
 def test_async_tools_are_augmented_too() -> None:
-    import anyio
-
     said: list[str] = []
     tools = AugmentedTools([remote], Thought, lambda call: said.append(call.fields.reason))
     client = ChatClient(ScriptedChatModel([[("remote", {"text": "hi", "reason": "r"})], "ok"]), tools=tools)
@@ -113,7 +113,12 @@ class Empty(BaseModel):
 
 @pytest.mark.parametrize(
     ("fields", "consumer", "says"),
-    [(Empty, print, "at least one field"), (dict, print, "pydantic model"), (Thought, None, "callable")],
+    [
+        (Empty, print, "at least one field"),
+        (dict, print, "pydantic model"),
+        (Thought, None, "callable"),
+        (Thought, anyio.sleep, "not async"),
+    ],
 )
 def test_what_cannot_work_is_refused(fields: Any, consumer: Any, says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
@@ -127,3 +132,21 @@ def test_a_name_that_is_taken_is_refused() -> None:
 
     with pytest.raises(ConfigurationError, match="'reason'"):
         AugmentedTools([explain], Thought, lambda _call: None).tools()
+
+
+def test_a_consumer_that_gives_something_to_await_refuses_the_call(ask: Ask) -> None:
+    client = ChatClient(
+        ScriptedChatModel([[("weather", {"city": "Gouda", "reason": "r"})], "ok"]),
+        tools=AugmentedTools([weather], Thought, lambda _call: anyio.lowlevel.checkpoint()),
+        context={"unit": "C"},
+    )
+    result = ask(client, "Weather?").response.messages[1]
+    assert result.is_error
+    assert "async" in result.content
+
+
+def test_a_schema_that_is_closed_within_its_branches_is_refused() -> None:
+    branch = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
+    tool = Tool("either", "Either.", {"type": "object", "oneOf": [branch]}, lambda **_: "ok")
+    with pytest.raises(ConfigurationError, match="within oneOf"):
+        AugmentedTools([tool], Thought, lambda _call: None).tools()

@@ -258,3 +258,8 @@ def test_acall_is_a_coroutine_function_result_and_astream_is_not():
     assert inspect.iscoroutine(coroutine)
     coroutine.close()
     assert not inspect.isawaitable(client.astream("Hi"))
+
+
+def test_one_message_is_no_list_of_messages() -> None:
+    with pytest.raises(ConfigurationError, match=r"messages=\[UserMessage"):
+        ChatClient(ScriptedChatModel(["ok"])).call(messages=UserMessage("hi"))  # type: ignore[arg-type]

@@ -248,3 +248,10 @@ def test_no_turn_is_sent_twice_whatever_part_the_caller_has(past, more, new, lef
     if own:
         assert joined.known >= len(own)
         assert sent[:-1] == stored[len(stored) - len(sent) + 1 :]
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, "3", True, None])
+@pytest.mark.parametrize("window", [TurnWindow, TokenWindow])
+def test_a_window_has_a_whole_size(window, size) -> None:
+    with pytest.raises(ConfigurationError, match="whole number"):
+        window(size)

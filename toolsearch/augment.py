@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary
 
 from .collect import ToolLike, expand_tools, resolve_tools
 from .errors import ConfigurationError
+from .predicates import decided
+from .signature import is_async
 from .tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -88,8 +90,10 @@ class AugmentedTools(Generic[FieldsT]):
 
         if not (isinstance(fields, type) and issubclass(fields, BaseModel)) or not fields.model_fields:
             raise ConfigurationError(f"fields must be a pydantic model with at least one field, not {fields!r}")
-        if not callable(consumer):
-            raise ConfigurationError(f"consumer must be callable: AugmentedCall -> None, not {consumer!r}")
+        if not callable(consumer) or is_async(consumer):
+            raise ConfigurationError(
+                f"consumer must be a callable that is not async: AugmentedCall -> None, not {consumer!r}"
+            )
         self._found = expand_tools(tools)
         self._fields = fields
         self._consumer = consumer
@@ -132,7 +136,7 @@ class AugmentedTools(Generic[FieldsT]):
             fields = self._fields.model_validate({name: arguments[name] for name in names if name in arguments})
         except ValidationError as error:
             raise ArgumentError(f"{tool.name}: {error}") from error
-        self._consumer(AugmentedCall(tool, arguments, fields, context))
+        decided(self._consumer(AugmentedCall(tool, arguments, fields, context)), "consumer")
         return {name: value for name, value in arguments.items() if not self._remove or name not in names}
 
 
@@ -146,6 +150,14 @@ def _schema_of(fields: type[BaseModel]) -> dict[str, Any]:
 def _merged(tool: Tool, added: Mapping[str, Any]) -> dict[str, Any]:
     """The tool's parameters with the added ones behind them."""
     own = tool.parameters
+    for part in ("allOf", "anyOf", "oneOf"):
+        if any(
+            isinstance(branch, Mapping) and branch.get("additionalProperties") is False for branch in own.get(part, ())
+        ):
+            raise ConfigurationError(
+                f"the tool {tool.name!r} closes its parameters within {part}, so that no field can be added to them; "
+                "leave it out of AugmentedTools"
+            )
     for part in ("properties", "$defs"):
         both = own.get(part, {}).keys() & added.get(part, {}).keys()
         if both and (part == "properties" or any(own[part][name] != added[part][name] for name in both)):

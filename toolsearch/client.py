@@ -236,6 +236,8 @@ class ChatClient:
         return Turn(self.model, *prepared, clock=self._clock, streaming=streaming, observer=self.observer)
 
     def _conversation(self, prompt: str | UserMessage | None, messages: Sequence[Message]) -> tuple[Message, ...]:
+        if isinstance(messages, _MESSAGES):
+            raise ConfigurationError(f"messages= takes a list: messages=[{type(messages).__name__}(...)]")
         conversation = list(messages)
         if not all(isinstance(message, _MESSAGES) for message in conversation):
             raise ConfigurationError(

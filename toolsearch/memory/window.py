@@ -39,8 +39,8 @@ class TurnWindow:
     """
 
     def __init__(self, turns: int) -> None:
-        if turns < 1:
-            raise ConfigurationError(f"a window holds 1 turn or more, not {turns}")
+        if isinstance(turns, bool) or not isinstance(turns, int) or turns < 1:
+            raise ConfigurationError(f"a window holds a whole number of turns, 1 or more, not {turns!r}")
         self.turns = turns
 
     def keep(self, past: Sequence[Sequence[Message]], current: Sequence[Message]) -> int:
@@ -66,8 +66,8 @@ class TokenWindow:
     """
 
     def __init__(self, tokens: int, counter: TokenCounter | None = None) -> None:
-        if tokens < 1:
-            raise ConfigurationError(f"a window holds 1 token or more, not {tokens}")
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+            raise ConfigurationError(f"a window holds a whole number of tokens, 1 or more, not {tokens!r}")
         self.tokens = tokens
         self.counter = counter or EstimateTokenCounter()
 
