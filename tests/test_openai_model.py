@@ -629,6 +629,49 @@ def test_each_event_loop_has_its_own_connections(connect):
     assert server.connections_made == 3
 
 
+def test_a_model_that_is_not_closed_leaves_nothing_open_in_any_event_loop(connect, caplog):
+    """What is left of the loop before is collected in the next; unclosed sockets would be warnings, and so errors."""
+    server, model = connect(lambda request: "ok")
+
+    async def ask() -> str:
+        gc.collect()
+        first, last = await model.acall(REQUEST), [piece async for piece in model.astream(REQUEST)][-1]
+        gc.collect()
+        await asyncio.sleep(0)
+        return f"{first.text} {last.text}"
+
+    assert [asyncio.run(ask()) for _ in range(3)] == ["ok ok"] * 3
+    gc.collect()
+    assert server.connections_made == 3
+    assert [record for record in caplog.records if record.name == "asyncio" and record.levelname == "ERROR"] == []
+
+
+def test_a_model_dropped_in_a_running_loop_is_closed_in_it(connect, caplog):
+    server, _ = connect(lambda request: "ok")
+
+    async def ask() -> str:
+        model = OpenAIChatModel("gpt-test", base_url=server.base_url, api_key="sk-secret")
+        text = (await model.acall(REQUEST)).text
+        del model
+        gc.collect()
+        return text
+
+    assert [asyncio.run(ask()) for _ in range(2)] == ["ok"] * 2
+    gc.collect()
+    assert [record for record in caplog.records if record.name == "asyncio" and record.levelname == "ERROR"] == []
+
+
+def test_a_model_can_be_used_again_in_a_loop_that_has_ended_its_generators(connect):
+    _, model = connect(lambda request: "ok")
+
+    async def ask() -> str:
+        first = await model.acall(REQUEST)
+        await model._own_async[asyncio.get_running_loop()].keeper.aclose()
+        return first.text + (await model.acall(REQUEST)).text
+
+    assert asyncio.run(ask()) == "okok"
+
+
 # Errors
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..chat import ChatChunk, ChatRequest, ChatResponse
 from ..errors import ConfigurationError, MissingExtraError
@@ -99,7 +99,7 @@ class OpenAIChatModel:
         self._lock = threading.Lock()
         self._own: OpenAI | None = None
         # Connections belong to the event loop that made them, and `asyncio.run` makes a loop each time.
-        self._own_async: dict[AbstractEventLoop | None, AsyncOpenAI] = {}
+        self._own_async: dict[AbstractEventLoop | None, _LoopClient] = {}
 
     @property
     def model_name(self) -> str:
@@ -123,9 +123,9 @@ class OpenAIChatModel:
 
     async def acall(self, request: ChatRequest) -> ChatResponse:
         """Return the answer, without holding the event loop."""
-        create, arguments = self._async_client().chat.completions.create, self._arguments(request)
+        client, arguments = await self._async_client(), self._arguments(request)
         with self._errors():
-            completion = await create(**arguments)
+            completion = await client.chat.completions.create(**arguments)
         return response_of(completion, request.messages)
 
     def stream(self, request: ChatRequest) -> Iterator[ChatChunk | ChatResponse]:
@@ -148,10 +148,10 @@ class OpenAIChatModel:
 
     async def astream(self, request: ChatRequest) -> AsyncIterator[ChatChunk | ChatResponse]:
         """Yield the answer's chunks as they come, then the aggregate. Closing it closes the HTTP response."""
-        create, arguments = self._async_client().chat.completions.create, self._arguments(request, stream=True)
+        client, arguments = await self._async_client(), self._arguments(request, stream=True)
         assembler = StreamAssembler(request.messages)
         with self._errors():
-            source = await create(**arguments)
+            source = await client.chat.completions.create(**arguments)
         try:
             while True:
                 with self._errors(reading=True):
@@ -172,12 +172,15 @@ class OpenAIChatModel:
             client.close()
 
     async def aclose(self) -> None:
-        """Close the connections that `acall` and `astream` opened in this event loop, and those of `close`."""
+        """Close the connections that `acall` and `astream` opened in this event loop, and those of `close`.
+
+        Where it is not called, they are closed when the loop ends as `asyncio.run` ends it.
+        """
         self.close()
         with self._lock:
-            client = self._own_async.pop(_running_loop(), None)
-        if client is not None:
-            await client.close()
+            own = self._own_async.pop(_running_loop(), None)
+        if own is not None:
+            await own.keeper.aclose()
 
     def __enter__(self) -> OpenAIChatModel:
         return self
@@ -231,17 +234,37 @@ class OpenAIChatModel:
                     client = self._own = sdk.OpenAI(**self._settings)
             return client
 
-    def _async_client(self) -> AsyncOpenAI:
+    async def _async_client(self) -> AsyncOpenAI:
         if self._given is not None:
             return _of_given(self._given[1], "async_client")
         loop = _running_loop()
         with self._lock:
-            if (client := self._own_async.get(loop)) is None:
-                sdk = _sdk()
-                self._own_async = {key: c for key, c in self._own_async.items() if key and not key.is_closed()}
-                with self._errors():
-                    client = self._own_async[loop] = sdk.AsyncOpenAI(**self._settings)
-            return client
+            own = self._own_async.get(loop)
+            if own is not None and not own.client.is_closed():
+                return own.client
+            sdk = _sdk()
+            self._own_async = {key: c for key, c in self._own_async.items() if key and not key.is_closed()}
+            with self._errors():
+                # The SDK's own default would be closed, when collected, in whatever loop runs then.
+                client = sdk.AsyncOpenAI(**self._settings, http_client=sdk.DefaultAsyncHttpxClient())
+            own = self._own_async[loop] = _LoopClient(client, _kept_open(client))
+        await anext(own.keeper)
+        return own.client
+
+
+class _LoopClient(NamedTuple):
+    """The client of one event loop, and what closes it at the loop's end."""
+
+    client: AsyncOpenAI
+    keeper: AsyncGenerator[None]
+
+
+async def _kept_open(client: AsyncOpenAI) -> AsyncGenerator[None]:
+    """Close a client when this is closed: event loops close, as they end, the async generators begun in them."""
+    try:
+        yield
+    finally:
+        await client.close()
 
 
 def _sdk() -> ModuleType:
