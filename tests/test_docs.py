@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -65,6 +69,27 @@ def test_the_python_blocks_of_a_page_run_as_written(
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     missing = [m.group(1) for m in LINK.finditer(page.read_text("utf-8")) if not (page.parent / m.group(1)).exists()]
     assert missing == []
+
+
+@pytest.mark.slow
+def test_the_typed_advisor_of_the_page_passes_a_strict_type_checker(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    page = (ROOT / "docs" / "how-to" / "advisors.md").read_text("utf-8")
+    (typed,) = [block for block in BLOCK.findall(page) if "AdvisorFlow" in block]
+    example = tmp_path / "example.py"
+    example.write_text(typed, "utf-8")
+    # What is in the library's own modules is for `make lint`, as it is silent where the library is installed.
+    options = ["--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={tmp_path}"]
+    command = [sys.executable, "-m", "mypy", *options, str(example)]
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_readme_lists_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    listed = (ROOT / "README.md").read_text("utf-8").partition("\nExtras: ")[2].partition("A missing one")[0]
+    assert set(re.findall(r"`(\w+)`", listed)) == set(extras)
 
 
 def modules() -> list[str]:
