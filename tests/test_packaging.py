@@ -64,6 +64,12 @@ def test_toolsearch_is_the_only_top_level_name(wheel_names: list[str]) -> None:
 
 
 @pytest.mark.slow
+def test_the_license_is_inside(wheel_names: list[str]) -> None:
+    assert [name for name in wheel_names if name.endswith(".dist-info/licenses/LICENSE")]
+    assert "Apache License\n" in (ROOT / "LICENSE").read_text("utf-8")
+
+
+@pytest.mark.slow
 def test_every_module_and_data_file_is_inside(wheel_names: list[str]) -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     tracked = listed.stdout.splitlines()
