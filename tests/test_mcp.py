@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import select
 import signal
@@ -237,7 +238,8 @@ def test_tool_that_cannot_work_is_left_out_and_the_others_stay(caplog: pytest.Lo
     with McpTools(plain("a", "get", "odd")) as mcp:
         assert [tool.name for tool in mcp.tools()] == ["get", "odd"]
         assert mcp.servers[0].tools == 2
-    assert "left out a tool of MCP server 'a'" in caplog.text
+    (record,) = (r for r in caplog.records if r.getMessage().startswith("toolsearch.mcp_tool_left_out server=a tool="))
+    assert (record.__dict__["server"], record.__dict__["tool"]) == ("a", " ")
 
 
 @pytest.mark.parametrize("handshake", ["auto", "legacy"])
@@ -448,16 +450,23 @@ def test_protocol_error_is_told_with_its_message() -> None:
 def test_crash_in_a_call_is_told_and_takes_only_its_own_tools_along() -> None:
     with McpTools(plain("a", "crash", "get"), plain("b", "other"), reconnect=None) as mcp:
         tools = by_name(mcp)
-        with pytest.raises(McpToolError, match=r"server 'a' stopped while it ran 'crash'.*a: about to crash"):
+        with pytest.raises(McpToolError) as crash:
             tools["crash"].call()
-        with pytest.raises(McpToolError, match=r"server 'a' is not running: .*; its tools cannot be used now"):
+        assert str(crash.value) == (
+            "server 'a' stopped while it ran 'crash': it ended with exit code 3; whether the call took effect is "
+            "unknown; its tools cannot be used now"
+        )
+        with pytest.raises(McpToolError) as gone:
             tools["get"].call()
+        assert str(gone.value) == ("server 'a' is not running: it ended with exit code 3; its tools cannot be used now")
         assert tools["other"].call() == "b.other {}"
         assert list(by_name(mcp)) == ["crash", "get", "other"]
         stopped = mcp.servers[0]
         assert stopped.state == "stopped"
         assert stopped.error is not None
-        assert stopped.error.endswith("a: about to crash")
+        assert stopped.error == (
+            "MCP server 'a' stopped: it ended with exit code 3; its stderr ends with:\na: about to crash"
+        )
         mcp.refresh()
         assert tools["get"].call() == "a.get {}"
         assert mcp.servers[0].error is None
@@ -469,8 +478,39 @@ def test_killed_server_is_told_of() -> None:
         os.kill(int(str(tools["pid"].call())), signal.SIGKILL)
         with pytest.raises(McpToolError, match=r"server 'a' (stopped|is not running)"):
             tools["get"].call()
-        with pytest.raises(McpToolError, match="server 'a' is not running"):
+        with pytest.raises(McpToolError, match=r"server 'a' is not running: it was killed \(signal 9\); "):
             asyncio.run(tools["get"].acall())
+        assert mcp.servers[0].error == "MCP server 'a' stopped: it was killed (signal 9)"
+
+
+def test_what_a_server_writes_to_stderr_is_told_to_the_application_alone(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "toolsearch.mcp")
+    model = ScriptedChatModel([[("crash", {})], [("get", {})], "It is gone."])
+    with McpTools(plain("a", "crash", "get"), reconnect=None) as mcp:
+        reply = ChatClient(model, tools=[mcp]).call("Go.")
+    assert "about to crash" not in str(reply.messages)
+    assert [(r.levelname, r.getMessage()) for r in caplog.records if r.name == "toolsearch.mcp"] == [
+        ("WARNING", "toolsearch.mcp_server_stopped server=a reason=it ended with exit code 3"),
+        ("DEBUG", "toolsearch.mcp_server_stderr server=a stderr=a: about to crash"),
+    ]
+
+
+def test_model_is_not_told_why_a_server_does_not_start(tmp_path: Path) -> None:
+    late, clock = tmp_path / "late.py", FakeClock()
+    late.write_text((SCRIPTS / "plain.py").read_text())
+    server = StdioServer("late", sys.executable, [str(late), "late", "crash"])
+    with McpTools(server, reconnect=Reconnect(first=60), clock=clock) as mcp:
+        (crash,) = mcp.tools()
+        late.write_text("raise SystemExit('NO_TOKEN')")
+        with pytest.raises(McpToolError):
+            crash.call()
+        with pytest.raises(McpToolError) as caught:
+            crash.call()
+        assert str(caught.value) == (
+            "server 'late' is not running: it ended with exit code 1; its tools cannot be used now; it can be started "
+            "again in 60.0 s"
+        )
+        assert str(mcp.servers[0].error).endswith("its stderr ends with:\nNO_TOKEN")
 
 
 def test_server_that_stopped_is_started_again_by_the_next_call() -> None:
@@ -625,7 +665,7 @@ def test_server_that_never_answers_times_out(handshake: Any) -> None:
 
 
 def test_noise_on_stdout_is_a_failure_to_start(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(McpServerError, match="MCP server 'noisy' did not start: it closed the connection"):
+    with pytest.raises(McpServerError, match="MCP server 'noisy' did not start: it ended with exit code 0"):
         McpTools(script("noisy", "broken.py", "babbles")).connect()
     assert "JSONRPC" in caplog.text
 
@@ -860,12 +900,14 @@ def over_http(file: str, *arguments: str) -> Iterator[None]:
     process = subprocess.Popen([sys.executable, str(SCRIPTS / file), *arguments], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     with process.stderr:
-        for line in process.stderr:
-            if "running on" in line:
-                break
-        yield
-        process.kill()
-    process.wait(20)
+        try:
+            for line in process.stderr:
+                if "running on" in line:
+                    break
+            yield
+        finally:
+            process.kill()
+            process.wait(20)
 
 
 @pytest.fixture
@@ -910,3 +952,23 @@ def test_server_that_started_has_no_wait_left_from_before() -> None:
     assert attempts.wait == 0
     attempts.ended(started=True)
     assert attempts.wait == 60, "an end before any answer is counted with those before"
+
+
+def test_http_server_that_is_away_is_not_started_but_reached_again() -> None:
+    port, clock = free_port(), FakeClock()
+    server = HttpServer("web", f"http://127.0.0.1:{port}/mcp?key=SECRET", handshake="legacy")
+    with over_http("forgetful.py", str(port)):
+        mcp = McpTools(server, clock=clock).connect()
+    with closing(mcp):
+        get = by_name(mcp)["get"]
+        with pytest.raises(McpToolError, match=r"unknown; the next call of one of its tools reaches it again$"):
+            get.call()
+        with pytest.raises(McpToolError) as caught:
+            get.call()
+        assert str(caught.value) == (
+            "server 'web' is not connected: it could not be reached; its tools cannot be used now; it can be reached "
+            "again in 1.0 s"
+        )
+        clock.advance(1)
+        with over_http("forgetful.py", str(port)):
+            assert get.call() == "session 1"

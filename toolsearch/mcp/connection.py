@@ -14,9 +14,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from .errors import McpToolError
+from .events import log_event
+from .exit_code import ExitCode
 from .loop import LoopThread, hold, release
 from .reconnect import Attempts
-from .servers import Server, StdioServer
+from .servers import HttpServer, Server, StdioServer
 from .stderr_tail import StderrTail
 
 if TYPE_CHECKING:
@@ -31,8 +33,6 @@ __all__ = ["Connection", "ProgressHook", "SessionLostError"]
 
 ProgressHook: TypeAlias = Callable[[str, str, float, float | None, str | None], object]
 """Called with the server's name, its name of the tool, the progress, and the total and a message if there are any."""
-
-_logger = logging.getLogger(__name__)
 
 _MAX_PAGES = 1000
 _LISTEN_PATIENCE = 5.0
@@ -59,8 +59,8 @@ class Connection:
         attempts: when it may be started again.
         tools: the tools listed last; kept when the server stops, so that the names of the others stay what they are.
         stale: whether the server has said that its list changed since.
-        error: what ended it, with the end of its stderr.
-        reason: the same in one line, for the model.
+        error: what ended it, with the end of its stderr; for the application.
+        reason: the same in a few words of ours, for the model, which has no business with paths, addresses or stderr.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Connection:
                 self._scope.cancel()
                 await asyncio.wait([task])
         if self.state != "failed":
-            self._over("closed", _CLOSED)
+            self.state, self.reason, self.error = "closed", _CLOSED, None
 
     def _request_close(self) -> None:
         self._closing = True
@@ -158,20 +158,24 @@ class Connection:
 
     async def _serve(self) -> None:
         stderr = StderrTail()
+        exit_code = ExitCode()
         failure: BaseException | None = None
         try:
-            await self._session(stderr)
+            await self._session(stderr, exit_code)
         except Exception as error:
             failure = error
+        except asyncio.CancelledError:  # by the loop, which ends with the program
+            self._closing = True
+            raise
         finally:
             self._client = None
             self._scope = None
             self._task = None
             stderr.close()
-            self._conclude(failure, stderr.text())
+            self._conclude(failure, str(exit_code), stderr.text())
             self._settled.set()
 
-    async def _session(self, stderr: StderrTail) -> None:
+    async def _session(self, stderr: StderrTail, exit_code: ExitCode) -> None:
         if "mcp" not in sys.modules:  # takes the better part of a second, in which other sessions go on
             await asyncio.to_thread(importlib.import_module, "mcp")
         import anyio
@@ -182,7 +186,7 @@ class Connection:
         # The deadline is lifted, not the scope left: scopes must be left in the order they were entered.
         with anyio.CancelScope(deadline=anyio.current_time() + self.server.connect_timeout) as self._scope:
             self._forgotten = False
-            transport = open_transport(self.server, stderr, ended=self._ended.set, forgotten=self._forget)
+            transport = open_transport(self.server, stderr, exit_code, ended=self._ended.set, forgotten=self._forget)
             # No response cache: a refresh must ask. No `read_timeout`: connecting has its deadline, calls have theirs.
             client = Client(transport, mode=self.server.handshake, message_handler=self._on_message, cache=None)
             async with client, anyio.create_task_group() as watchers:
@@ -205,32 +209,39 @@ class Connection:
         self._forgotten = True
         self._ended.set()
 
-    def _conclude(self, failure: BaseException | None, stderr: str) -> None:
-        was_ready = self.state == "ready"
+    def _conclude(self, failure: BaseException | None, exited: str, stderr: str) -> None:
+        started = self.state == "ready"
         self.stale = False
         if not self._closing and not self._forgotten:  # a server that forgets sessions is there all the same
-            self.attempts.ended(started=was_ready)
+            self.attempts.ended(started=started)
         if self._closing:
-            self._over("closed", _CLOSED)
-        elif was_ready:
-            itself = "it ended by itself" if failure is None else _describe(failure)
-            self._over("stopped", "it has forgotten this session" if self._forgotten else itself, stderr)
+            self.state, self.reason, self.error = "closed", _CLOSED, None
+        elif started:
+            self._stopped(failure, exited, stderr)
         else:
-            self._over("failed", _describe(failure) if failure is not None else "it ended by itself", stderr)
+            self._failed(failure, exited, stderr)
 
-    def _over(self, state: Literal["failed", "stopped", "closed"], reason: str, stderr: str = "") -> None:
-        self.state = state
-        last_line = stderr.rpartition("\n")[2].strip()
-        self.reason = f"{reason} ({last_line[:200]})" if last_line else reason
-        what = {"failed": "did not start", "stopped": "stopped", "closed": "is closed"}[state]
-        self.error = f"MCP server {self.server.name!r} {what}: {reason}"
-        if state == "failed":  # arguments and headers may hold secrets, and stay out
-            server = self.server
-            self.error += f" [{server.command if isinstance(server, StdioServer) else server.url}]"
+    def _stopped(self, failure: BaseException | None, exited: str, stderr: str) -> None:
+        name = self.server.name
+        self.state = "stopped"
+        self.reason = "it has forgotten this session" if self._forgotten else exited or "the connection to it broke"
+        detail = self.reason if exited or failure is None or self._forgotten else _describe(failure)
+        self.error = f"MCP server {name!r} stopped: {detail}{_quoted(stderr)}"
+        level = logging.INFO if self._forgotten else logging.WARNING
+        log_event(level, "mcp_server_stopped", server=name, reason=detail)
         if stderr:
-            self.error += f"; its stderr ends with:\n{stderr}"
-        if state == "closed":
-            self.error = None
+            log_event(logging.DEBUG, "mcp_server_stderr", server=name, stderr=stderr)
+
+    def _failed(self, failure: BaseException | None, exited: str, stderr: str) -> None:
+        server = self.server
+        self.state = "failed"
+        started = "reached" if isinstance(server, HttpServer) else "started"
+        self.reason = exited or f"it could not be {started}"
+        detail = exited if exited or failure is None else _describe(failure)
+        # Arguments and headers may hold secrets, and stay out.
+        where = server.command if isinstance(server, StdioServer) else server.url
+        self.error = f"MCP server {server.name!r} did not start: {detail or self.reason} [{where}]{_quoted(stderr)}"
+        log_event(logging.WARNING, "mcp_server_not_started", server=server.name, error=self.error)
 
     # ------------------------------------------------------------------ the list of tools
 
@@ -268,7 +279,7 @@ class Connection:
             try:
                 self._on_tools_changed(self.server.name)
             except Exception:
-                _logger.exception("on_tools_changed failed for MCP server %r", self.server.name)
+                self._hook_failed("on_tools_changed")
 
     async def _start_watching(self, client: Client, watchers: TaskGroup) -> None:
         """On protocols since 2026 a client must ask to be told of changes; before, `_on_message` is told unasked."""
@@ -296,7 +307,7 @@ class Connection:
                 await anyio.sleep(_RELISTEN_PAUSE)
                 self._changed()  # nothing is replayed: what changed meanwhile is unknown
         except Exception as error:  # its tools work all the same
-            _logger.debug("MCP server %r does not tell of changes to its tools: %r", self.server.name, error)
+            log_event(logging.DEBUG, "mcp_changes_not_told", server=self.server.name, error=repr(error))
         finally:
             watching.set()
 
@@ -308,12 +319,17 @@ class Connection:
         Raises:
             McpToolError: always.
         """
-        reason, outlook = self.reason, self.attempts.outlook
+        reason, outlook = self.reason, self._outlook
         if self._elsewhere:
             reason = "it belongs to the process this one was forked from"
         if self._elsewhere or self.state == "closed":
             outlook = "its tools cannot be used now"
-        raise McpToolError(f"server {self.server.name!r} is not running: {reason}; {outlook}")
+        running = "connected" if isinstance(self.server, HttpServer) else "running"
+        raise McpToolError(f"server {self.server.name!r} is not {running}: {reason}; {outlook}")
+
+    @property
+    def _outlook(self) -> str:
+        return self.attempts.outlook(remote=isinstance(self.server, HttpServer))
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
         """Call a tool.
@@ -366,15 +382,18 @@ class Connection:
             try:
                 context.run(hook, self.server.name, tool, progress, total, message)
             except Exception:
-                _logger.exception("on_progress failed for tool %r of MCP server %r", tool, self.server.name)
+                self._hook_failed("on_progress")
 
         return tell
+
+    def _hook_failed(self, hook: str) -> None:
+        log_event(logging.ERROR, "mcp_hook_failed", exc_info=True, server=self.server.name, hook=hook)
 
     async def _broke_off(self, tool: str) -> str:
         task = self._task
         if task is not None:  # wait a little for the reason; a process that lingers takes longer than is worth waiting
             await asyncio.wait([task], timeout=_REASON_PATIENCE)
-        reason, outlook = self.reason, self.attempts.outlook
+        reason, outlook = self.reason, self._outlook
         if self._closing:
             reason, outlook = _CLOSED, "its tools cannot be used now"
         elif self._client is not None or self.state == "ready":
@@ -383,6 +402,10 @@ class Connection:
             f"server {self.server.name!r} stopped while it ran {tool!r}: {reason}; whether the call took effect is "
             f"unknown; {outlook}"
         )
+
+
+def _quoted(stderr: str) -> str:
+    return f"; its stderr ends with:\n{stderr}" if stderr else ""
 
 
 def _describe(error: BaseException) -> str:

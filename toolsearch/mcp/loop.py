@@ -18,6 +18,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from .exit_code import keep_exit_codes
+
 __all__ = ["LoopThread", "arun", "hold", "release", "run", "start"]
 
 T = TypeVar("T")
@@ -47,7 +49,9 @@ class LoopThread:
     def _run(self, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
         async def serve() -> None:
             stop = asyncio.Event()
-            started.set_result((asyncio.get_running_loop(), stop))
+            loop = asyncio.get_running_loop()
+            keep_exit_codes(loop)
+            started.set_result((loop, stop))
             await stop.wait()
 
         try:

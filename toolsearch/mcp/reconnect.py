@@ -76,12 +76,11 @@ class Attempts:
         """Seconds until it may be started again; None if it is not to be."""
         return None if self._reconnect is None else max(0.0, self._next - self._clock.monotonic())
 
-    @property
-    def outlook(self) -> str:
-        """What the model is told of the server's tools."""
+    def outlook(self, *, remote: bool) -> str:
+        """What the model is told of the server's tools; a remote server is not started, but reached."""
         wait = self.wait
         if wait is None:
             return "its tools cannot be used now"
         if wait == 0:
-            return "the next call of one of its tools starts it again"
-        return f"its tools cannot be used now; it can be started again in {wait:.1f} s"
+            return f"the next call of one of its tools {'reaches' if remote else 'starts'} it again"
+        return f"its tools cannot be used now; it can be {'reached' if remote else 'started'} again in {wait:.1f} s"

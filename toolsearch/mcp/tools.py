@@ -19,6 +19,7 @@ from ..tool import Tool
 from . import loop
 from .connection import Connection, ProgressHook, SessionLostError
 from .errors import McpServerError
+from .events import log_event
 from .names import Prefix, public_names
 from .reconnect import Attempts, Reconnect
 from .results import convert_result
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["McpTools"]
 
 T = TypeVar("T")
-_logger = logging.getLogger(__name__)
 
 _RECONNECT = Reconnect()
 
@@ -199,8 +199,6 @@ class McpTools:
         if not self._closed and not connection.running and connection.may_start:
             await connection.open()
             self._restarted = True  # it may have other tools than before
-            if connection.error is not None:
-                _logger.warning("%s", connection.error)
 
     async def _update(self, *, refresh: bool) -> tuple[Tool, ...]:
         """Connect what is not, list what may have changed; one at a time, whoever asks."""
@@ -242,8 +240,6 @@ class McpTools:
         errors = [connection.error for connection in missing if connection.error is not None]
         if errors and self._on_error == "raise":
             raise McpServerError("\n".join(errors))
-        for error in errors:
-            _logger.warning("%s", error)
 
     async def _close_all(self) -> None:
         await asyncio.gather(*(connection.close() for connection in self._connections))
@@ -252,7 +248,7 @@ class McpTools:
         try:
             await connection.relist()
         except Exception as error:  # the tools known so far stay; a server that has died says so when called
-            _logger.warning("MCP server %r did not list its tools again: %r", connection.server.name, error)
+            log_event(logging.WARNING, "mcp_tools_not_listed", server=connection.server.name, error=repr(error))
 
     # ------------------------------------------------------------------ tools
 
@@ -269,7 +265,13 @@ class McpTools:
                 try:
                     tool = before[1] if before is not None and keep else self._make(connection, described, names[key])
                 except ConfigurationError as error:  # one bad schema must not take the others away
-                    _logger.warning("left out a tool of MCP server %r: %s", connection.server.name, error)
+                    log_event(
+                        logging.WARNING,
+                        "mcp_tool_left_out",
+                        server=connection.server.name,
+                        tool=described.name,
+                        error=str(error),
+                    )
                 else:
                     made[key] = (described, tool)
         self._made = made

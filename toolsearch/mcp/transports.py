@@ -15,6 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
+from .exit_code import ExitCode
 from .servers import HttpServer, Server, StdioServer
 from .stderr_tail import StderrTail
 
@@ -25,23 +26,33 @@ _UNKNOWN_SESSION = re.compile(
 )
 
 
+# A process that closed its output is about to exit; how, is known a moment later.
+_EXIT_PATIENCE = 0.5
+
+
 def open_transport(
-    server: Server, stderr: StderrTail, *, ended: Callable[[], object], forgotten: Callable[[], object]
+    server: Server,
+    stderr: StderrTail,
+    exit_code: ExitCode,
+    *,
+    ended: Callable[[], object],
+    forgotten: Callable[[], object],
 ) -> Transport:
     """The transport to `server`.
 
     Args:
         server: what to start or reach.
         stderr: where a process's standard error goes.
+        exit_code: where the way it ends by itself is noted.
         ended: called when a process closes its output.
         forgotten: called when an HTTP server does not know the session any more.
     """
-    return _stdio(server, stderr, ended) if isinstance(server, StdioServer) else _http(server, forgotten)
+    return _stdio(server, stderr, exit_code, ended) if isinstance(server, StdioServer) else _http(server, forgotten)
 
 
 @asynccontextmanager
 async def _stdio(
-    server: StdioServer, stderr: StderrTail, ended: Callable[[], object]
+    server: StdioServer, stderr: StderrTail, exit_code: ExitCode, ended: Callable[[], object]
 ) -> AsyncIterator[TransportStreams]:
     parameters = StdioServerParameters(
         command=server.command,
@@ -51,9 +62,15 @@ async def _stdio(
         encoding_error_handler="replace",
     )
     async with AsyncExitStack() as stack:
-        with stderr.sink() as errlog:
+        with stderr.sink() as errlog, exit_code.noted():
             read, write = await stack.enter_async_context(stdio_client(parameters, errlog=errlog))
-        yield _Watched(read, ended), write
+        watched = _Watched(read, ended)
+        try:
+            yield watched, write
+        finally:
+            if watched.ended:
+                with anyio.CancelScope(shield=True):
+                    await exit_code.settle(_EXIT_PATIENCE)
 
 
 @asynccontextmanager
@@ -83,17 +100,26 @@ async def _names_an_unknown_session(response: httpx2.Response) -> bool:
 
 
 class _Watched:
-    """A read stream that says when it ends: the SDK's session learns of it, but tells nobody until the next request."""
+    """A read stream that says when it ends: the SDK's session learns of it, but tells nobody until the next request.
+
+    Attributes:
+        ended: whether the other side ended it, rather than this one.
+    """
 
     def __init__(self, stream: ReadStream[SessionMessage | Exception], ended: Callable[[], object]) -> None:
         self._stream = stream
-        self._ended = ended
+        self._tell = ended
+        self.ended = False
+
+    def _note(self, error: Exception) -> None:
+        self.ended = self.ended or not isinstance(error, anyio.ClosedResourceError)
+        self._tell()
 
     async def receive(self) -> SessionMessage | Exception:
         try:
             return await self._stream.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError):
-            self._ended()
+        except (anyio.EndOfStream, anyio.ClosedResourceError) as error:
+            self._note(error)
             raise
 
     async def aclose(self) -> None:
@@ -105,8 +131,8 @@ class _Watched:
     async def __anext__(self) -> SessionMessage | Exception:
         try:
             return await self._stream.__anext__()
-        except (StopAsyncIteration, anyio.ClosedResourceError):
-            self._ended()
+        except (StopAsyncIteration, anyio.ClosedResourceError) as error:
+            self._note(error)
             raise
 
     async def __aenter__(self) -> Self:

@@ -1,0 +1,15 @@
+"""What happens to servers, as records of one logger: an event's name, and its facts in the text and as attributes."""
+
+from __future__ import annotations
+
+import logging
+
+__all__ = ["log_event"]
+
+_LOG = logging.getLogger("toolsearch.mcp")
+
+
+def log_event(level: int, event: str, *, exc_info: bool = False, **facts: str) -> None:
+    """Log an event; `exc_info` adds the exception being handled."""
+    text = " ".join(f"{key}=%({key})s" for key in facts)
+    _LOG.log(level, f"toolsearch.{event} {text}", facts, extra=facts, exc_info=exc_info)
