@@ -16,6 +16,7 @@ import pytest
 
 from toolsearch import (
     AdvisorFlow,
+    AssistantMessage,
     ChatChunk,
     ChatClient,
     ChatRequest,
@@ -28,6 +29,7 @@ from toolsearch import (
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    UserMessage,
 )
 from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
 
@@ -516,6 +518,73 @@ def test_a_stream_of_a_model_need_not_be_a_generator(ask):
 def test_a_model_that_gives_something_else_is_named(ask):
     with pytest.raises(ConfigurationError, match=r"PlainModel must .*ChatResponse, not str"):
         ask(ChatClient(PlainModel("text")), "Hi")
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (ChatResponse(messages=[]), r"one AssistantMessage in its ChatResponse, not \[\]"),
+        (ChatResponse(messages=[UserMessage("Hi")]), r"not \[UserMessage\]"),
+        (ChatResponse(messages=[AssistantMessage("a"), UserMessage("b")]), r"not \[AssistantMessage, UserMessage\]"),
+        (ChatResponse(messages=["text"]), r"not \[str\]"),
+        (ChatResponse(messages=[AssistantMessage(None)]), "whose text is a str, .*not NoneType"),
+        (
+            ChatResponse(messages=[AssistantMessage("", [{"id": "1", "name": "a", "arguments": "{}"}])]),
+            r"tool_calls that are ToolCall\(id, name, arguments as JSON text\), not dict",
+        ),
+        ("text", "a ChatResponse, not str"),
+        (None, "a ChatResponse, not NoneType"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_a_wrong_answer_of_a_model_is_named_with_what_to_return(ask, answer, says):
+    with pytest.raises(ConfigurationError, match=f"PlainModel must .*{says}"):
+        ask(ChatClient(PlainModel(answer)), "Hi")
+
+
+class MixedUpModel:
+    """A model whose sync methods are async and the other way round."""
+
+    async def call(self, request: ChatRequest) -> Any:
+        return ChatResponse.of_text("a")
+
+    def acall(self, request: ChatRequest) -> Any:
+        return ChatResponse.of_text("a")
+
+    async def stream(self, request: ChatRequest) -> Any:
+        yield ChatResponse.of_text("a")
+
+    async def astream(self, request: ChatRequest) -> Any:
+        return [ChatResponse.of_text("a")]
+
+
+async def _read(stream: Any) -> list[Any]:
+    return [piece async for piece in stream]
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        (lambda client: client.call("Hi"), "must return a ChatResponse, not coroutine"),
+        (
+            lambda client: asyncio.run(client.acall("Hi")),
+            "must have an acall that is `async def` and returns a ChatResponse, not ChatResponse",
+        ),
+        (
+            lambda client: list(client.stream("Hi")),
+            "must have a stream that yields ChatChunks and last a ChatResponse, not async_generator",
+        ),
+        (
+            lambda client: asyncio.run(_read(client.astream("Hi"))),
+            "must have an astream that is `async def` with yield, or returns an async iterator, not coroutine",
+        ),
+    ],
+    ids=["call", "acall", "stream", "astream"],
+)
+def test_methods_that_are_async_by_mistake_or_are_not_are_named(use, says):
+    with pytest.raises(ConfigurationError) as caught:
+        use(ChatClient(MixedUpModel()))
+    assert str(caught.value) == f"MixedUpModel {says}"
 
 
 @pytest.mark.parametrize("model", [ScriptedChatModel, object(), "gpt-5", None])

@@ -27,10 +27,10 @@ from .chat import (
 )
 from .clock import Clock
 from .effects import Perform, RunTools, Sleep, ToolBatchResult
-from .errors import AsyncCallableError, ConfigurationError
+from .errors import AsyncCallableError
 from .execution import arun_batch, run_batch
 from .model import ChatModel
-from .model_stream import AsyncModelStream, ModelStream
+from .model_stream import AsyncModelStream, ModelStream, awaitable_of, checked_response
 from .observer import ObservedRound, ObservedTurn, Observer, Watch, watch
 from .tool import Tool
 from .worker import in_worker_thread
@@ -188,7 +188,7 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
                     response = yield from _stream(turn, request, seen)
                 else:
                     with seen.current():
-                        response = _checked(turn.model.call(request), turn.model)
+                        response = checked_response(turn.model.call(request), turn.model)
                 seen.result = response
             return response
         case Show(chunks):
@@ -284,7 +284,8 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
     match operation:
         case CallModel(request):
             with turn.watch(request) as seen, seen.current():
-                seen.result = response = _checked(await turn.model.acall(request), turn.model)
+                answer = await awaitable_of(turn.model.acall(request), turn.model)
+                seen.result = response = checked_response(answer, turn.model)
                 return response
         case RunTools():
             with turn.current():
@@ -310,9 +311,3 @@ def _is_async(fn: Callable[[], Any]) -> bool:
     while isinstance(fn, partial):
         fn = fn.func
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004
-
-
-def _checked(response: object, model: ChatModel) -> ChatResponse:
-    if not isinstance(response, ChatResponse):
-        raise ConfigurationError(f"{type(model).__name__} must return a ChatResponse, not {type(response).__name__}")
-    return response

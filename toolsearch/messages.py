@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+from .errors import ConfigurationError
+
 __all__ = [
     "AssistantMessage",
     "Media",
@@ -46,7 +48,10 @@ class ToolCall:
         id: the model's id of this call; its result carries the same one.
         name: the tool's name as the model sees it.
         arguments: the arguments as the model wrote them: JSON text, kept to the byte so that a replayed
-            history is the one the provider has cached.
+            history is the one the provider has cached. `of` makes a call of a mapping.
+
+    Raises:
+        ConfigurationError: if one of them is not a text.
 
     Example:
         >>> ToolCall.of("1", "weather", {"city": "Gouda"}).arguments
@@ -57,10 +62,24 @@ class ToolCall:
     name: str
     arguments: str = "{}"
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.arguments, str) and isinstance(self.name, str) and isinstance(self.id, str)):
+            raise ConfigurationError(_wrong_call(self.id, self.name, self.arguments))
+
     @classmethod
     def of(cls, id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
         """A call with its arguments given as a mapping, for scripts and tests."""
         return cls(id, name, json.dumps(arguments, ensure_ascii=False))
+
+
+def _wrong_call(id: object, name: object, arguments: object) -> str:
+    if isinstance(arguments, Mapping):
+        return (
+            f"the arguments of a ToolCall ({name!r}) are JSON text, as a model writes them, not a mapping: "
+            "write ToolCall.of(id, name, arguments)"
+        )
+    kinds = ", ".join(type(part).__name__ for part in (id, name, arguments))
+    return f"a ToolCall is made of three texts: id, name, and arguments as JSON; not of {kinds}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,66 @@
-"""A model's stream as the drivers read it: checked piece by piece, and observed only while the model works on it."""
+"""What a model gives, checked; its stream piece by piece, and observed only while the model works on it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
 from .chat import ChatChunk, ChatRequest, ChatResponse
 from .errors import ConfigurationError, ProviderProtocolError
+from .messages import AssistantMessage, ToolCall
 from .model import ChatModel
 from .observer import Watch
 
-__all__ = ["AsyncModelStream", "ModelStream"]
+__all__ = ["AsyncModelStream", "ModelStream", "awaitable_of", "checked_response"]
 
 _END = object()
+
+
+def checked_response(response: object, model: ChatModel) -> ChatResponse:
+    """Return what a model answered if it is a response that a model may give.
+
+    Raises:
+        ConfigurationError: naming the model's class and what to return instead.
+    """
+    if not isinstance(response, ChatResponse):
+        raise _wrong(model, "must return a ChatResponse", response)
+    if len(response.messages) != 1 or not isinstance(response.messages[0], AssistantMessage):
+        kinds = ", ".join(type(message).__name__ for message in response.messages)
+        raise ConfigurationError(
+            f"{type(model).__name__} must return one AssistantMessage in its ChatResponse, not [{kinds}]; "
+            "return ChatResponse(messages=[AssistantMessage(text, tool_calls)])"
+        )
+    message = response.messages[0]
+    if not isinstance(message.text, str):
+        raise _wrong(
+            model, "must return an AssistantMessage whose text is a str, empty where there is none", message.text
+        )
+    for call in message.tool_calls:
+        if not isinstance(call, ToolCall):
+            raise _wrong(model, "must return tool_calls that are ToolCall(id, name, arguments as JSON text)", call)
+    return response
+
+
+def awaitable_of(answer: object, model: ChatModel) -> Awaitable[object]:
+    """Return what `acall` gave if it can be awaited."""
+    if not inspect.isawaitable(answer):
+        raise _wrong(model, "must have an acall that is `async def` and returns a ChatResponse", answer)
+    return answer
+
+
+def _wrong(model: ChatModel, wanted: str, got: object) -> ConfigurationError:
+    if inspect.iscoroutine(got):
+        got.close()  # else Python warns that it was never awaited
+    return ConfigurationError(f"{type(model).__name__} {wanted}, not {type(got).__name__}")
 
 
 class _Checked:
     """Chunks pass, the aggregate is kept, anything else is an error."""
 
     def __init__(self, model: ChatModel, watch: Watch, mark: bytes | None) -> None:
+        self._asked = model
         self._model = type(model).__name__
         self._watch = watch
         self._mark = mark
@@ -44,7 +85,7 @@ class _Checked:
             what = "a chunk" if isinstance(item, ChatChunk) else "another"
             raise ProviderProtocolError(f"{self._model} streamed {what} after its aggregate response")
         if isinstance(item, ChatResponse):
-            self._response = item
+            self._response = checked_response(item, self._asked)
             return None
         self._text = self._text or bool(item.text)
         return item
@@ -64,6 +105,8 @@ class ModelStream(_Checked):
         super().__init__(model, watch, mark)
         with watch.current():
             self._stream: Any = model.stream(request)
+            if not hasattr(self._stream, "__iter__"):
+                raise _wrong(model, "must have a stream that yields ChatChunks and last a ChatResponse", self._stream)
             self._items = iter(self._stream)
 
     def __iter__(self) -> Iterator[ChatChunk]:
@@ -98,6 +141,9 @@ class AsyncModelStream(_Checked):
         super().__init__(model, watch, mark)
         with watch.current():
             self._stream: Any = model.astream(request)
+            if not hasattr(self._stream, "__aiter__"):
+                wanted = "must have an astream that is `async def` with yield, or returns an async iterator"
+                raise _wrong(model, wanted, self._stream)
             self._items = aiter(self._stream)
 
     def __aiter__(self) -> AsyncIterator[ChatChunk]:
