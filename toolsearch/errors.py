@@ -21,7 +21,7 @@ becomes a tool result that says what to change, or with structured output a requ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from .chat import ChatResponse
@@ -42,8 +42,19 @@ __all__ = [
 ]
 
 
+_Error = TypeVar("_Error", bound="ToolSearchError")
+
+
+def _revived(kind: type[_Error], args: tuple[Any, ...]) -> _Error:
+    return kind.__new__(kind, *args)
+
+
 class ToolSearchError(Exception):
-    """The root of every error this library raises on its own account."""
+    """The root of every error this library raises on its own account. All of them can be copied and pickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default `__init__` would be called with the message alone, whatever it takes.
+        return _revived, (type(self), self.args), self.__dict__
 
 
 class ConfigurationError(ToolSearchError, ValueError):
@@ -67,7 +78,11 @@ class MissingExtraError(ToolSearchError, ImportError):
 
     def __init__(self, extra: str, feature: str) -> None:
         self.extra = extra
+        self._feature = feature
         super().__init__(f"{feature} needs the extra {extra!r}; install it with: pip install 'toolsearch[{extra}]'")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.extra, self._feature), self.__dict__  # so that `msg` of ImportError is set, too
 
 
 class IndexFailure(ToolSearchError):
