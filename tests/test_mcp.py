@@ -623,6 +623,62 @@ def test_application_is_told_of_changes() -> None:
         assert changed.wait(20)
 
 
+SLOW_TO_LIST = plain("slow", "change", "release", connect_timeout=300)
+
+
+def test_server_that_is_slow_to_list_its_new_tools_holds_no_turn(ask: Any) -> None:
+    model = ScriptedChatModel([[("change", {})], "Changed.", [("get", {}), ("release", {})], "Released."])
+    with McpTools(SLOW_TO_LIST, plain("a", "get")) as mcp:
+        client = ChatClient(model, tools=[mcp])
+        assert ask(client, "Change.").response.text == "Changed."
+        assert ask(client, "Go on.").response.text == "Released."
+        eventually(lambda: [tool.name for tool in mcp.tools()] == ["change", "release", "fresh", "get"])
+        assert by_name(mcp)["fresh"].call() == "slow.fresh {}"
+    assert {tuple(tool.name for tool in request.tools) for request in model.requests} == {("change", "release", "get")}
+
+
+def test_refresh_waits_for_a_slow_list_and_holds_no_turn() -> None:
+    with McpTools(SLOW_TO_LIST, plain("a", "get")) as mcp, ThreadPoolExecutor(1) as pool:
+        tools = by_name(mcp)
+        tools["change"].call()
+        refreshed = pool.submit(mcp.refresh)
+        assert tuple(mcp.tools()) == tuple(tools.values())
+        assert not refreshed.done()
+        tools["release"].call()
+        assert [tool.name for tool in refreshed.result(20)] == ["change", "release", "fresh", "get"]
+
+
+def test_list_that_never_comes_is_given_up_and_the_known_tools_stay(caplog: pytest.LogCaptureFixture) -> None:
+    with McpTools(plain("slow", "change", "release", connect_timeout=3)) as mcp:
+        tools = mcp.tools()
+        tools[0].call()
+        assert mcp.tools() == tools
+        eventually(lambda: "toolsearch.mcp_tools_not_listed server=slow error=TimeoutError()" in caplog.text)
+        assert mcp.tools() == tools
+        tools[1].call()
+        assert [tool.name for tool in mcp.refresh()] == ["change", "release", "fresh"]
+
+
+@pytest.mark.parametrize("first_wait", [0, 0.1])
+def test_server_that_is_slow_to_start_is_not_waited_for_if_another_is_there(tmp_path: Path, first_wait: float) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    late = script("late", "rendezvous.py", str(fifo), "r", connect_timeout=300)
+    with McpTools(late, plain("a", "get"), on_error="skip", first_wait=first_wait) as mcp:
+        assert [tool.name for tool in mcp.tools()] == ["get"]
+        assert [status.state for status in mcp.servers] == ["new", "ready"]
+        fifo.write_text("go")
+        eventually(lambda: [tool.name for tool in mcp.tools()] == ["tool_r", "get"])
+        assert [status.state for status in mcp.servers] == ["ready", "ready"]
+
+
+def test_closing_ends_a_server_that_is_still_starting() -> None:
+    mute = script("mute", "broken.py", "silent", connect_timeout=300)
+    with McpTools(mute, plain("a", "get"), on_error="skip", first_wait=0) as mcp:
+        assert [status.state for status in mcp.servers] == ["new", "ready"]
+    assert [status.state for status in mcp.servers] == ["closed", "closed"]
+
+
 def test_failure_to_start_is_raised_with_stderr_and_closes_the_others() -> None:
     mcp = McpTools(plain("good", "get"), script("bad", "broken.py", "dies"), StdioServer("none", "/no/such/command"))
     with pytest.raises(McpServerError) as caught:
@@ -861,6 +917,7 @@ mcp.close()
         (lambda: McpTools("npx"), "not 'npx'"),  # type: ignore[arg-type]
         (lambda: McpTools(plain("a"), prefix="maybe"), "prefix must be"),  # type: ignore[arg-type]
         (lambda: McpTools(plain("a"), on_error="ignore"), "on_error must be"),  # type: ignore[arg-type]
+        (lambda: McpTools(plain("a"), first_wait=-1), "first_wait must be"),
         (lambda: StdioServer(" ", "x"), "needs a name"),
         (lambda: StdioServer("a", "x", "--flag"), "sequence of strings"),  # type: ignore[arg-type]
         (lambda: StdioServer("a", "x", timeout=0), "timeout of MCP server 'a'"),

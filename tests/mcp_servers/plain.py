@@ -1,7 +1,8 @@
 """A server of the old protocol in plain Python, which starts quickly: `plain.py NAME TOOL...`.
 
 Every tool answers `NAME.TOOL` and its arguments; these do more: `pid`, `crash`, `refuse`, `hang`, `wait`,
-`linger`.
+`linger`. After `change` it says that its list has changed, but does not list it until `release` is called, which is
+then followed by a tool `fresh`.
 """
 
 import json
@@ -11,14 +12,31 @@ import time
 
 name, tools = sys.argv[1], sys.argv[2:]
 lingers = "linger" in tools
+held: list[int] | None = None  # requests for the list that wait for `release`
 
 
 def send(**message) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
+def send_list(request: int) -> None:
+    listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
+    if "odd" in tools:
+        listed.append({"name": " ", "inputSchema": {"type": "object"}})
+    send(id=request, result={"tools": listed})
+
+
 def call(tool: str, arguments: dict) -> str | None:
+    global held
     match tool:
+        case "change":
+            held = []
+            send(method="notifications/tools/list_changed")
+        case "release":
+            tools.append("fresh")
+            waiting, held = held or [], None
+            for request in waiting:
+                send_list(request)
         case "pid":
             return str(os.getpid())
         case "crash":
@@ -43,10 +61,10 @@ for line in sys.stdin:
                 id=request["id"], result={"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
             )
         case "tools/list":
-            listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
-            if "odd" in tools:
-                listed.append({"name": " ", "inputSchema": {"type": "object"}})
-            send(id=request["id"], result={"tools": listed})
+            if held is None:
+                send_list(request["id"])
+            else:
+                held.append(request["id"])
         case "tools/call" if request["params"]["name"] == "refuse":
             send(id=request["id"], error={"code": -32602, "message": "I would rather not"})
         case "tools/call":

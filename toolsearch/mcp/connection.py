@@ -58,7 +58,7 @@ class Connection:
         state: see `ServerStatus`.
         attempts: when it may be started again.
         tools: the tools listed last; kept when the server stops, so that the names of the others stay what they are.
-        stale: whether the server has said that its list changed since.
+        listings: how often they were taken, so that others see when there are new ones.
         error: what ended it, with the end of its stderr; for the application.
         reason: the same in a few words of ours, for the model, which has no business with paths, addresses or stderr.
     """
@@ -78,7 +78,7 @@ class Connection:
         self.state: Literal["new", "ready", "failed", "stopped", "closed"] = "new"
         self.tools: tuple[McpTool, ...] = ()
         self.info: Implementation | None = None
-        self.stale = False
+        self.listings = 0
         self.error: str | None = None
         self.reason = "it has not been started"
         self._client: Client | None = None
@@ -89,6 +89,10 @@ class Connection:
         self._settled = asyncio.Event()  # set when opening has come to a result
         self._closing = False
         self._forgotten = False
+        self._stale = False  # the server has said that its list changed since
+        self._relisting: asyncio.Task[None] | None = None
+        self._asked = 0  # listings asked for
+        self._taken = 0  # the latest of them that was answered
 
     # ------------------------------------------------------------------ from any thread
 
@@ -102,6 +106,11 @@ class Connection:
         """Whether it has ended and may be started again by now; one that only forgot its session runs all the same."""
         waited = self._forgotten or self.attempts.wait == 0
         return self.state in ("failed", "stopped") and not self._elsewhere and waited
+
+    @property
+    def due(self) -> bool:
+        """Whether its list has changed and nobody asks for the new one yet."""
+        return self._stale and self.running and (self._relisting is None or self._relisting.done())
 
     @property
     def _elsewhere(self) -> bool:
@@ -191,7 +200,7 @@ class Connection:
             client = Client(transport, mode=self.server.handshake, message_handler=self._on_message, cache=None)
             async with client, anyio.create_task_group() as watchers:
                 await self._start_watching(client, watchers)
-                self.tools = await self._list(client)
+                self._take(await self._list(client))
                 self._scope.deadline = math.inf
                 self.info = client.server_info
                 self.error = None
@@ -211,7 +220,7 @@ class Connection:
 
     def _conclude(self, failure: BaseException | None, exited: str, stderr: str) -> None:
         started = self.state == "ready"
-        self.stale = False
+        self._stale = False
         if not self._closing and not self._forgotten:  # a server that forgets sessions is there all the same
             self.attempts.ended(started=started)
         if self._closing:
@@ -245,15 +254,36 @@ class Connection:
 
     # ------------------------------------------------------------------ the list of tools
 
-    async def relist(self) -> None:
-        """List the tools again."""
-        client = self._client
-        if client is not None:
-            import anyio
+    def relist_soon(self) -> asyncio.Task[None]:
+        """List the tools again in a task of its own, which whoever began it need not wait for."""
+        own = contextvars.Context()
+        self._relisting = asyncio.create_task(self.relist(), name=f"mcp list {self.server.name}", context=own)
+        return self._relisting
 
-            self.stale = False  # before asking: a change while the answer is under way counts again
+    async def relist(self) -> None:
+        """List the tools again; if that fails, the tools known so far stay."""
+        client = self._client
+        if client is None:
+            return
+        import anyio
+
+        self._stale = False  # before asking: a change while the answer is under way counts again
+        self._asked += 1
+        asked = self._asked
+        try:
             with anyio.fail_after(self.server.connect_timeout):
-                self.tools = await self._list(client)
+                tools = await self._list(client)
+        except Exception as error:
+            if self._client is client:  # else it has ended, and whoever calls is told
+                log_event(logging.WARNING, "mcp_tools_not_listed", server=self.server.name, error=repr(error))
+        else:
+            if self._client is client and asked > self._taken:  # nobody who asked later has been answered
+                self._taken = asked
+                self._take(tools)
+
+    def _take(self, tools: tuple[McpTool, ...]) -> None:
+        self.tools = tools
+        self.listings += 1
 
     async def _list(self, client: Client) -> tuple[McpTool, ...]:
         tools: dict[str, McpTool] = {}
@@ -274,7 +304,7 @@ class Connection:
             self._changed()
 
     def _changed(self) -> None:
-        self.stale = True
+        self._stale = True
         if self._on_tools_changed is not None:
             try:
                 self._on_tools_changed(self.server.name)

@@ -36,7 +36,8 @@ class StdioServer:
         env: variables to add; not shown by ``repr``.
         cwd: its working directory.
         timeout: seconds a call may take.
-        connect_timeout: seconds that start, handshake and listing may take together.
+        connect_timeout: seconds that start, handshake and listing may take together, and so how long the first turn may
+            wait for it; listing again later may take as long, beside the turns.
         handshake: ``"auto"`` asks for the newest protocol and falls back to the ``initialize`` handshake;
             ``"legacy"`` starts with the latter, for servers that do not answer the question.
 
@@ -71,7 +72,7 @@ class HttpServer:
         url: its endpoint.
         headers: sent with every request, e.g. an authorization; not shown by ``repr``.
         timeout: seconds a call may take.
-        connect_timeout: seconds that handshake and listing may take together.
+        connect_timeout: seconds that handshake and listing may take together, as for `StdioServer`.
         handshake: as for `StdioServer`.
 
     Example:
@@ -103,8 +104,8 @@ class ServerStatus:
 
     Args:
         name: its name here.
-        state: ``"new"`` before the first connection, ``"ready"``, ``"failed"`` (did not start), ``"stopped"`` (ended by
-            itself) or ``"closed"`` (by `McpTools.close`).
+        state: ``"new"`` before it was first connected, ``"ready"``, ``"failed"`` (did not start), ``"stopped"`` (ended
+            by itself) or ``"closed"`` (by `McpTools.close`).
         tools: the number of its tools, after the filter.
         title: what it calls itself.
         version: the version it reports.

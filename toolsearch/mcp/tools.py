@@ -34,6 +34,9 @@ T = TypeVar("T")
 
 _RECONNECT = Reconnect()
 
+# A turn that begins just after a change is to have the new tools, if only it need not wait for them.
+_RELIST_WAIT = 1.0
+
 
 class McpTools:
     """A provider of the tools of MCP servers; pass it to ``ChatClient(tools=[...])`` like any other tool.
@@ -42,8 +45,9 @@ class McpTools:
     program. Their sessions run on a background event loop, so that their tools work from plain code, from threads and
     from any event loop, and outlive the loop they were first used from. A tool may run beside others of its server only
     if it is annotated as read-only. When a server says that its tools have changed, the next `tools` returns the new
-    ones. When it stops, nothing else does: its tools keep their names, and the next use of one starts it again, after a
-    wait if it keeps stopping; until then they answer that it is not running.
+    ones, or still the old ones if it takes long to list them. When it stops, nothing else does: its tools keep their
+    names, and the next use of one starts it again, after a wait if it keeps stopping; until then they answer that it is
+    not running.
 
     Args:
         servers: `StdioServer` and `HttpServer` objects, each with a name of its own.
@@ -52,7 +56,10 @@ class McpTools:
             error. A server that did not start has no part in collisions; ``"always"`` keeps names free even of that.
         filter: called with the server's name and each tool as the SDK describes it; only tools it accepts are provided.
         on_error: ``"raise"`` if any server does not start (the others are closed again), or ``"skip"`` it and keep
-            the error in `servers`; it is tried again later, and its tools appear when it starts.
+            the error in `servers`; it is tried again later, and its tools appear when it starts. The first turn waits
+            for all servers, each within its ``connect_timeout``.
+        first_wait: with ``"skip"``, the seconds after which the first turn goes on with the servers that are there, if
+            any is; the others go on starting, and a later turn has their tools.
         reconnect: when servers that stopped or did not start are started again; None leaves that to `refresh`.
         on_progress: called with server, tool, progress, total and message when a server tells how far a call is; total
             and message may be None. Runs on the background loop in the context of the call, and must not block.
@@ -77,15 +84,17 @@ class McpTools:
         prefix: Prefix = "collision",
         filter: Callable[[str, McpTool], bool] | None = None,
         on_error: Literal["raise", "skip"] = "raise",
+        first_wait: float = 5.0,
         reconnect: Reconnect | None = _RECONNECT,
         on_progress: ProgressHook | None = None,
         on_tools_changed: Callable[[str], object] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        _check(servers, prefix, on_error)
+        _check(servers, prefix, on_error, first_wait)
         self._prefix: Prefix = prefix
         self._filter = filter
         self._on_error = on_error
+        self._first_wait = first_wait
         clock = clock or SystemClock()
         self._connections = tuple(
             Connection(server, Attempts(reconnect, clock), on_progress=on_progress, on_tools_changed=on_tools_changed)
@@ -95,7 +104,7 @@ class McpTools:
         self._counts: Counter[str] = Counter()
         self._made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
         self._connected = False
-        self._restarted = False
+        self._provided: tuple[int, ...] = ()
         self._closed = False
         self._lock: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
         # Sessions hold their connections but not this object, so an object nobody uses any more takes them along.
@@ -183,9 +192,12 @@ class McpTools:
         return (
             self._connected
             and not self._closed
-            and not self._restarted
-            and not any(connection.stale for connection in self._connections)
+            and self._provided == self._listings()
+            and not any(connection.due for connection in self._connections)
         )
+
+    def _listings(self) -> tuple[int, ...]:
+        return tuple(connection.listings for connection in self._connections)
 
     def _restart_soon(self) -> None:
         """Start what has stopped again, beside the turn that begins; its calls wait for it if they must."""
@@ -198,29 +210,46 @@ class McpTools:
     async def _reopen(self, connection: Connection) -> None:
         if not self._closed and not connection.running and connection.may_start:
             await connection.open()
-            self._restarted = True  # it may have other tools than before
 
     async def _update(self, *, refresh: bool) -> tuple[Tool, ...]:
-        """Connect what is not, list what may have changed; one at a time, whoever asks."""
+        """Connect what is not, list what may have changed."""
+        self._refuse_if_closed()
+        if not self._connected:
+            await self._connect()
+        elif refresh:
+            await self._renew()
+        else:
+            await self._catch_up()
+        return self._provide()
+
+    async def _connect(self) -> None:
+        """Start all servers; one caller does, and others wait for it."""
         async with self._exclusively():
             self._refuse_if_closed()
-            self._restarted = False
-            listed = [c for c in self._connections if c.running and (refresh or c.stale)]
-            await asyncio.gather(*map(self._relist, listed))
             if self._connected:
-                try:
-                    await self._open_missing(reopen=refresh)
-                finally:
-                    self._tools = self._provide()
-                return self._tools
+                return
             try:
-                await self._open_missing(reopen=True)
-                self._tools = self._provide()
+                await self._open(self._connections, self._first_wait if self._on_error == "skip" else None)
+                self._provide()
             except BaseException:  # nobody will close what has never come to be
                 await self._close_all()
                 raise
             self._connected = True
-            return self._tools
+
+    async def _renew(self) -> None:
+        """Ask every server for its list, and start those that have none to ask."""
+        missing = [connection for connection in self._connections if not connection.running]
+        listed = [connection.relist() for connection in self._connections if connection.running]
+        try:
+            await asyncio.gather(self._open(missing, None), *listed)
+        finally:
+            self._provide()
+
+    async def _catch_up(self) -> None:
+        """Ask the servers whose list changed; one that is slow to answer is heard by a later turn."""
+        asked = [connection.relist_soon() for connection in self._connections if connection.due]
+        if asked:
+            await asyncio.wait(asked, timeout=_RELIST_WAIT)
 
     def _exclusively(self) -> asyncio.Lock:
         # A lock belongs to the loop it was first waited for on; the background loop may have ended and begun again.
@@ -233,26 +262,42 @@ class McpTools:
         if self._closed:
             raise ConfigurationError("these McpTools have been closed; make new ones to start their servers again")
 
-    async def _open_missing(self, *, reopen: bool) -> None:
-        missing = [connection for connection in self._connections if reopen and not connection.running]
-        await asyncio.gather(*(connection.open() for connection in missing))
+    async def _open(self, connections: Sequence[Connection], patience: float | None) -> None:
+        """Start servers at the same time.
+
+        Args:
+            connections: which.
+            patience: seconds to wait if one of them is there by then, and else until one is; None waits for all. The
+                others go on starting, and a later turn has their tools.
+
+        Raises:
+            McpServerError: one did not start, and `on_error` is ``"raise"``.
+        """
+        opening = {asyncio.create_task(connection.open()) for connection in connections}
+        try:
+            if opening:
+                _, opening = await asyncio.wait(opening, timeout=patience)
+            while opening and not any(connection.running for connection in connections):
+                _, opening = await asyncio.wait(opening, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in opening:
+                task.cancel()  # it only waits; the server goes on starting
+        if self._closed:
+            await self._close_all()
         self._refuse_if_closed()
-        errors = [connection.error for connection in missing if connection.error is not None]
+        errors = [connection.error for connection in connections if connection.error is not None]
         if errors and self._on_error == "raise":
             raise McpServerError("\n".join(errors))
 
     async def _close_all(self) -> None:
         await asyncio.gather(*(connection.close() for connection in self._connections))
 
-    async def _relist(self, connection: Connection) -> None:
-        try:
-            await connection.relist()
-        except Exception as error:  # the tools known so far stay; a server that has died says so when called
-            log_event(logging.WARNING, "mcp_tools_not_listed", server=connection.server.name, error=repr(error))
-
     # ------------------------------------------------------------------ tools
 
     def _provide(self) -> tuple[Tool, ...]:
+        provided = self._listings()
+        if provided == self._provided:
+            return self._tools
         listed = {c.server.name: [t for t in c.tools if self._admits(c, t)] for c in self._connections}
         names = public_names({server: [tool.name for tool in tools] for server, tools in listed.items()}, self._prefix)
         made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
@@ -276,7 +321,9 @@ class McpTools:
                     made[key] = (described, tool)
         self._made = made
         self._counts = Counter(server for server, _ in made)
-        return tuple(tool for _, tool in made.values())
+        self._tools = tuple(tool for _, tool in made.values())
+        self._provided = provided
+        return self._tools
 
     def _admits(self, connection: Connection, tool: McpTool) -> bool:
         return self._filter is None or decided(self._filter(connection.server.name, tool), "filter")
@@ -333,7 +380,7 @@ class McpTools:
         )
 
 
-def _check(servers: Sequence[Server], prefix: str, on_error: str) -> None:
+def _check(servers: Sequence[Server], prefix: str, on_error: str, first_wait: float) -> None:
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtraError("mcp", "McpTools")
     if not servers:
@@ -349,6 +396,8 @@ def _check(servers: Sequence[Server], prefix: str, on_error: str) -> None:
         raise ConfigurationError(f"prefix must be 'collision', 'always' or 'never', not {prefix!r}")
     if on_error not in ("raise", "skip"):
         raise ConfigurationError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+    if not first_wait >= 0:
+        raise ConfigurationError(f"first_wait must be 0 or more seconds, not {first_wait!r}")
 
 
 def _abandon(connections: Sequence[Connection]) -> None:
