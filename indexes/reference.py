@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from ..errors import ConfigurationError
 
 __all__ = ["ToolReference"]
 
@@ -25,6 +27,9 @@ class ToolReference:
 
     Do not change `parameters` after handing it over: the content hash is computed once.
 
+    Raises:
+        ConfigurationError: if the name is empty, or a field is of another kind.
+
     Example:
         >>> ToolReference(name="weather", tags=("outdoors",)) == ToolReference(name="weather", tags=("outdoors",))
         True
@@ -39,7 +44,23 @@ class ToolReference:
     _digest: bytes = field(default=b"", init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tags", tuple(self.tags))
+        if not isinstance(self.name, str) or not self.name:
+            raise ConfigurationError(f"the name of a ToolReference is a text that is not empty, not {self.name!r}")
+        for field_name, value in (("description", self.description), ("search_text", self.search_text)):
+            if not isinstance(value, str):
+                raise self._wrong(field_name, "a text", value)
+        if not isinstance(self.source, str | None):
+            raise self._wrong("source", "a text or None", self.source)
+        if not isinstance(self.parameters, Mapping | None):
+            raise self._wrong("parameters", "a JSON Schema as a mapping, or None", self.parameters)
+        given: object = self.tags
+        tags = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
+        if not all(isinstance(tag, str) for tag in tags):
+            raise self._wrong("tags", "several texts", given)
+        object.__setattr__(self, "tags", tags)
+
+    def _wrong(self, field_name: str, wanted: str, got: object) -> ConfigurationError:
+        return ConfigurationError(f"the {field_name} of the ToolReference {self.name!r}: {wanted}, not {got!r:.100}")
 
     @property
     def digest(self) -> bytes:

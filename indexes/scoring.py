@@ -7,11 +7,11 @@ cuts, counts, and says why an answer is empty or weak.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import DuplicateToolError
+from ..errors import ConfigurationError, DuplicateToolError
 from .identifiers import identifier_key, identifiers_in, readable
 from .protocols import ToolSearcher
 from .reference import ToolReference
@@ -112,6 +112,7 @@ class Catalog:
     """The tools of one searcher, in order of name, with their categories and names to look up. Immutable.
 
     Raises:
+        ConfigurationError: something in `tools` is not a `ToolReference`.
         DuplicateToolError: two tools have one name.
     """
 
@@ -125,7 +126,7 @@ class Catalog:
     """Of each tool, the `Category.key` of its source and tags."""
 
     def __init__(self, tools: Sequence[ToolReference]) -> None:
-        self.tools = tuple(sorted(tools, key=lambda tool: tool.name))
+        self.tools = tuple(sorted(_checked(tools), key=lambda tool: tool.name))
         for before, after in zip(self.tools, self.tools[1:], strict=False):
             if before.name == after.name:
                 raise DuplicateToolError(f"two tools are named {after.name!r}; names must be distinct within one index")
@@ -161,6 +162,17 @@ class Catalog:
                 surety = _SPELLED if self.tools[position].name == text else _VARIANT
                 found[position] = max(surety, found.get(position, 0.0))
         return found
+
+
+def _checked(tools: object) -> Iterator[ToolReference]:
+    for tool in tools if isinstance(tools, Iterable) else (tools,):
+        if not isinstance(tool, ToolReference):
+            hint = "; pass tool.reference" if isinstance(getattr(tool, "reference", None), ToolReference) else ""
+            raise ConfigurationError(
+                f"an index is built of a list of ToolReference objects, not of {type(tool).__name__}: "
+                f"{tool!r:.100}{hint}"
+            )
+        yield tool
 
 
 def respond(

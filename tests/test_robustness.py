@@ -1,11 +1,20 @@
 """Small cases in which searches by words are known to fail."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from toolsearch.errors import DuplicateToolError, IndexFailure
-from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolIndex, ToolReference
+from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexFailure
+from toolsearch.indexes import (
+    Bm25ToolIndex,
+    HybridToolIndex,
+    RegexToolIndex,
+    ToolIndex,
+    ToolReference,
+    VectorToolIndex,
+)
+from toolsearch.tool import Tool
 
 Make = Callable[[], ToolIndex]
 
@@ -205,6 +214,54 @@ def test_a_schema_that_is_no_json_is_an_index_failure(make: Make) -> None:
     with pytest.raises(IndexFailure, match="could not be indexed") as caught:
         make().build([ToolReference(name="circular", parameters=circular)])
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ([Tool("ping", "Ping.")], r"not of Tool: Tool\('ping'\); pass tool.reference"),
+        (Tool("ping", "Ping."), r"a list of ToolReference objects, not of Tool: .*; pass tool.reference"),
+        (["ping"], "not of str: 'ping'$"),
+        ([TOOLS[0], None], "not of NoneType: None$"),
+        (None, "not of NoneType: None$"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "index",
+    [
+        Bm25ToolIndex,
+        RegexToolIndex,
+        VectorToolIndex,
+        lambda: HybridToolIndex([Bm25ToolIndex()]),
+    ],
+    ids=["Bm25ToolIndex", "RegexToolIndex", "VectorToolIndex", "HybridToolIndex"],
+)
+def test_what_is_no_reference_is_refused_with_what_to_pass(index: Make, tools: Any, said: str) -> None:
+    """A newcomer passes the tools themselves."""
+    with pytest.raises(ConfigurationError, match=said):
+        index().build(tools)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"name": 5}, "a text that is not empty, not 5"),
+        ({"name": ""}, "a text that is not empty, not ''"),
+        ({"name": "a", "description": None}, "the description of the ToolReference 'a': a text, not None"),
+        ({"name": "a", "search_text": 5}, "the search_text of the ToolReference 'a': a text, not 5"),
+        ({"name": "a", "source": 5}, "the source of the ToolReference 'a': a text or None, not 5"),
+        ({"name": "a", "parameters": "x"}, "the parameters of the ToolReference 'a': a JSON Schema"),
+        ({"name": "a", "tags": "mail"}, "the tags of the ToolReference 'a': several texts, not 'mail'"),
+        ({"name": "a", "tags": None}, "several texts, not None"),
+        ({"name": "a", "tags": [5]}, r"several texts, not \[5\]"),
+    ],
+    ids=str,
+)
+def test_a_reference_says_which_of_its_fields_is_wrong(fields: dict[str, Any], said: str) -> None:
+    """Where it is made, and not somewhere in an index."""
+    with pytest.raises(ConfigurationError, match=said):
+        ToolReference(**fields)
 
 
 def test_two_tools_of_one_name_are_refused(make: Make) -> None:
