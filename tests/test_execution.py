@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -221,6 +222,14 @@ def test_an_unknown_name_unlike_any_other_is_answered_with_what_there_is(execute
     assert contents(execute(("zzz", {}))) == ["There is no tool 'zzz'; no tools are available."]
 
 
+@pytest.mark.parametrize("known", [[], ["echo"], ["x_echo"]])
+def test_an_unknown_name_of_any_length_is_answered_briefly(execute, known):
+    tools = [Tool(name, fn=lambda: None) for name in known]
+    (content,) = contents(execute(("x" * 9_995 + "_echo", {}), tools=tools))
+    assert content.startswith(f"There is no tool '{'x' * 99}…'")
+    assert len(content) < 200
+
+
 def test_calls_that_were_answered_before_are_not_run(execute):
     answer = ToolMessage("call_0", "echo", "not run", is_error=True)
     result = execute(("echo", {"text": "a"}), ("echo", {"text": "b"}), tools=[echo], answers={0: answer})
@@ -309,6 +318,23 @@ def test_one_failing_call_does_not_drop_its_siblings(execute, concurrent):
     result = execute(("echo", {"text": "a"}), ("fail", {}), ("echo", {"text": "b"}), tools=tools)
     assert contents(result) == ["a", "LookupError: no such thing", "b"]
     assert [message.is_error for message in result.messages] == [False, True, False]
+
+
+def test_an_exception_that_is_answered_is_logged_with_its_traceback(execute, caplog):
+    caplog.set_level(logging.DEBUG, "toolsearch.tool_call")
+    error = LookupError("no such thing")
+    execute(("fail", {}), ("nothing", {}), ("echo", {"wrong": 1}), tools=[Tool("fail", fn=fails(error)), echo])
+    (record,) = [record for record in caplog.records if record.name == "toolsearch.tool_call"]
+    assert record.getMessage() == "toolsearch.tool_failed tool=fail error=LookupError"
+    assert (record.levelname, record.tool, record.error) == ("DEBUG", "fail", "LookupError")
+    assert record.exc_info[1] is error
+
+
+def test_an_exception_that_is_raised_is_not_logged(execute, caplog):
+    caplog.set_level(logging.DEBUG, "toolsearch.tool_call")
+    with pytest.raises(LookupError):
+        execute(("fail", {}), tools=[Tool("fail", fn=fails(LookupError()))], raise_on_error=True)
+    assert [record for record in caplog.records if record.name == "toolsearch.tool_call"] == []
 
 
 @pytest.mark.parametrize("error", [ValueError(), TimeoutError("mine"), RuntimeError("x"), NotImplementedError()])

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Awaitable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -13,12 +14,14 @@ from typing import Any, TypeAlias
 from .effects import RunTools
 from .errors import AsyncCallableError, ConfigurationError, ToolSearchError
 from .messages import Media, ToolCall, ToolMessage
-from .names import closest_names
+from .names import closest_names, shown_name
 from .observer import Watch
 from .tool import Tool, ToolContext
 from .worker import TookTooLongError
 
 __all__ = ["CallFlow", "Invocation", "ToolResult", "answer_call", "error_text", "unknown_tool_text"]
+
+_LOG = logging.getLogger(__name__)
 
 ToolResult: TypeAlias = tuple[str, tuple[Media, ...]]
 """A tool's result as the model gets it: text, and media where there are some."""
@@ -85,19 +88,21 @@ def answer_call(call: ToolCall, batch: RunTools, seen: Watch) -> CallFlow:
         if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
             raise
         seen.error = error
+        facts = {"tool": call.name, "error": type(error).__name__}
+        _LOG.debug("toolsearch.tool_failed tool=%(tool)s error=%(error)s", facts, extra=facts, exc_info=error)
         return ToolMessage(call.id, call.name, _worded(call, error, batch), is_error=True)
     return ToolMessage(call.id, call.name, content, media=media)
 
 
 def unknown_tool_text(name: str, known: list[str]) -> str:
     """What to tell a model that called a tool that does not exist."""
-    close = closest_names(name, known)
+    close, shown = closest_names(name, known), shown_name(name)
     if close:
-        return f"There is no tool {name!r}. Did you mean {' or '.join(repr(n) for n in close)}?"
+        return f"There is no tool {shown}. Did you mean {' or '.join(repr(n) for n in close)}?"
     if not known:
-        return f"There is no tool {name!r}; no tools are available."
+        return f"There is no tool {shown}; no tools are available."
     listed = ", ".join(sorted(known)[:20])
-    return f"There is no tool {name!r}. Available: {listed}{', ...' if len(known) > 20 else ''}."
+    return f"There is no tool {shown}. Available: {listed}{', ...' if len(known) > 20 else ''}."
 
 
 def error_text(error: Exception) -> str:
