@@ -251,6 +251,25 @@ def test_changed_list_is_seen_by_the_next_tools(handshake: Any) -> None:
         assert by_name(mcp)["fresh"].call() == "fresh"
 
 
+@pytest.mark.parametrize(
+    ("handshake", "way", "heard"),
+    [
+        ("auto", "notify", True),
+        ("auto", "session", False),
+        ("legacy", "notify", False),
+        ("legacy", "session", True),
+    ],
+)
+def test_change_is_heard_in_the_way_of_the_protocol_and_refresh_always_helps(
+    handshake: Any, way: str, heard: bool
+) -> None:
+    """As the how-to says of the SDK; where a change becomes heard, the page is to be corrected."""
+    with McpTools(script("changing", "changing.py", way, handshake=handshake)) as mcp:
+        assert mcp.tools()[0].call() == "grown"
+        assert ([tool.name for tool in mcp.tools()] == ["grow", "fresh"]) is heard
+        assert [tool.name for tool in mcp.refresh()] == ["grow", "fresh"]
+
+
 # ---------------------------------------------------------------------- names
 
 
@@ -266,6 +285,15 @@ def test_names_that_collide_are_all_prefixed_and_still_call_the_right_tool() -> 
 def test_prefix_always_prefixes_all() -> None:
     with McpTools(plain("git", "log"), prefix="always") as mcp:
         assert [tool.name for tool in mcp.tools()] == ["git_log"]
+
+
+@pytest.mark.parametrize(("prefix", "expected"), [("collision", ["get"]), ("always", ["b_get"])])
+def test_prefix_always_is_stable_when_a_server_is_down(prefix: Any, expected: list[str]) -> None:
+    down = StdioServer("a", "/no/such/command")
+    with McpTools(plain("a", "get"), plain("b", "get"), prefix=prefix) as mcp:
+        assert [tool.name for tool in mcp.tools()] == ["a_get", "b_get"]
+    with McpTools(down, plain("b", "get"), prefix=prefix, on_error="skip") as mcp:
+        assert [tool.name for tool in mcp.tools()] == expected
 
 
 def test_prefix_never_makes_a_collision_an_error_and_leaves_nothing_running() -> None:
@@ -419,7 +447,7 @@ def test_model_is_told_that_a_server_is_gone_and_the_turn_goes_on() -> None:
     assert (other.content, other.is_error) == ("b.get {}", False)
 
 
-def test_new_tools_are_in_the_next_request() -> None:
+def test_new_tools_are_in_the_next_turn() -> None:
     model = ScriptedChatModel([[("grow", {})], "Grown.", [("fresh", {})], "Fresh."])
     with McpTools(script("changing", "changing.py")) as mcp:
         client = ChatClient(model, tools=[mcp])

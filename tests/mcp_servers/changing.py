@@ -1,4 +1,9 @@
-"""A server whose tool `grow` adds a tool and says that the list has changed, on old and new protocols."""
+"""A server whose tool `grow` adds a tool and says that the list has changed: `changing.py [notify|session]`.
+
+`notify` is heard on new protocols, `session` on old ones; without an argument it does both.
+"""
+
+import sys
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -15,8 +20,10 @@ def fresh() -> str:
 async def grow(ctx: Context) -> str:
     """Add the tool `fresh`."""
     server.add_tool(fresh)
-    await ctx.notify_tools_changed()
-    await ctx.session.send_tool_list_changed()
+    if "session" not in sys.argv:
+        await ctx.notify_tools_changed()
+    if "notify" not in sys.argv:
+        await ctx.session.send_tool_list_changed()
     return "grown"
 
 
