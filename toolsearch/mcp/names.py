@@ -19,9 +19,9 @@ def public_names(listed: Mapping[str, Iterable[str]], prefix: Prefix) -> dict[tu
 
     Neither the order of the servers, nor the order of their tools, nor anything that happened before plays a part, so
     the same listing has the same names after a refresh and after a restart; with prefix ``"always"`` a name does not
-    depend on which other servers are there either, but for the last case below. When several servers list one name, all of them are
-    prefixed: ``server_tool``. A prefixed name that is taken as well (a server ``a`` with ``b_c`` beside a server
-    ``a_b`` with ``c``) gets a short hash of server and tool.
+    depend on which other servers are there either, but for the last case below. When several servers list one name,
+    all of them are prefixed: ``server_tool``. A prefixed name that is taken as well (a server ``a`` with ``b_c`` beside
+    a server ``a_b`` with ``c``) gets a short hash of server and tool.
 
     Args:
         listed: tool names by server.
