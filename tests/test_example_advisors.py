@@ -50,6 +50,11 @@ def test_every_class_of_the_page_is_tested_here(page: SimpleNamespace) -> None:
     assert [name for name in defined if f"page.{name}(" not in own and name != "Redactor"] == []
 
 
+def test_a_typed_advisor_signs_each_answer(ask: Ask, page: SimpleNamespace) -> None:
+    client = ChatClient(ScriptedChatModel(["Hello."]), advisors=[page.Signed("Ann")])
+    assert ask(client, "Hi").response.text == "Hello.\nAnn"
+
+
 BUSY = ProviderError("busy", status=503, retryable=True)
 
 

@@ -10,7 +10,7 @@ from typing import Self
 from .disclosure_settings import DisclosureSettings, FrozenOffer
 from .errors import ConfigurationError, IndexFailure
 from .indexes.response import ToolHit, ToolSearchResponse
-from .names import closest_names
+from .names import closest_names, shown_name
 from .observer import ObservedSearch, watch_here
 from .savings import SearchRecord
 from .search_tool import (
@@ -148,7 +148,7 @@ class DisclosureTurn:
         close = closest_names(name, [known for known in self.tools.names if self._admits(known)])
         meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
         search = f" Find the tool you need with {SEARCH_TOOL} first." if self.offers_search else ""
-        return f"There is no tool {name!r}.{meant}{search}"
+        return f"There is no tool {shown_name(name)}.{meant}{search}"
 
     def close(self) -> None:
         """End the turn: the session may be evicted again. Again: does nothing."""
