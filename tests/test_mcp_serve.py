@@ -21,7 +21,16 @@ pytest.importorskip("mcp")
 
 from toolsearch import ChatClient, Media, Tool
 from toolsearch.errors import ConfigurationError, DuplicateToolError, MissingExtraError
-from toolsearch.mcp import HttpServer, McpServer, McpToolError, McpTools, StdioServer, report_progress, serve_mcp
+from toolsearch.mcp import (
+    HttpServer,
+    McpServer,
+    McpToolError,
+    McpTools,
+    Reconnect,
+    StdioServer,
+    report_progress,
+    serve_mcp,
+)
 from toolsearch.mcp import serve as serve_module
 from toolsearch.testing import ScriptedChatModel
 
@@ -321,7 +330,9 @@ def test_http_server_killed_in_a_call_is_used_again_when_it_is_back(
         "kit.py": ("echo", {"text": "x"}, "x"),
     }[script]
     name = ("kit",) if script == "kit.py" else ()
-    with McpTools(HttpServer("web", f"http://127.0.0.1:{port}/mcp", handshake=handshake), on_error="skip") as mcp:
+    server = HttpServer("web", f"http://127.0.0.1:{port}/mcp", handshake=handshake)
+    # It did not start at first, so that a wait would be due after it ended without an answer.
+    with McpTools(server, on_error="skip", reconnect=Reconnect(first=0)) as mcp:
         with running(port, script, *name) as process:
             mcp.refresh()
             tools = by_name(mcp)
