@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Listing", "ServerListing", "list_servers"]
 
 _DATA = Path(__file__).parent / "data"
+_PATIENCE = 60.0
 _SCRIPTS = "Scripts" if sys.platform == "win32" else "bin"
 
 
@@ -70,7 +71,7 @@ class _Described:
         args = [argument.replace("{workdir}", workdir) for argument in self.args]
         command = str(environment / _SCRIPTS / self.command)
         # Two busy cores start a dozen Python servers slowly; the limit is for those that hang.
-        return StdioServer(self.name, command, args, env=self.env, cwd=workdir, connect_timeout=60)
+        return StdioServer(self.name, command, args, env=self.env, cwd=workdir, connect_timeout=_PATIENCE)
 
 
 def list_servers(environment: str | Path) -> Listing:
@@ -99,7 +100,8 @@ def list_servers(environment: str | Path) -> Listing:
 
     with tempfile.TemporaryDirectory(prefix="toolsearch-servers-") as workdir:
         servers = [server.start_from(environment, workdir) for server in described]
-        with McpTools(*servers, on_error="skip", filter=admits) as provider:
+        # A measurement waits for every server, however slow the machine.
+        with McpTools(*servers, on_error="skip", filter=admits, first_wait=_PATIENCE) as provider:
             tools = provider.tools()
             states = {status.name: status for status in provider.servers}
     versions = _pinned_versions()

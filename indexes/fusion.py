@@ -32,6 +32,11 @@ RANK_CONSTANT = 5
 """k of reciprocal rank fusion. The usual 60 hardly tells the first from the tenth, and fuses much worse."""
 
 _MEANING = 2.0
+_FEW = 100
+"""Among fewer tools a z-score says less: of nine tools the only one with a word of the query stands out by less than 3,
+of a hundred by 10, while likeness is measured for all. So words count as among this many, and a deviation of likeness
+counts for more the fewer tools it was measured on."""
+_UNSURE = 10
 _USUAL_WORDS = 20
 _LEAST, _MOST = 0.4, 1.5
 _OTHER_SCRIPT = 0.1
@@ -82,7 +87,7 @@ def fuse_scores(parts: Sequence[Scores], size: int, *, limit: int, category: Cat
             continue
         values = part.values if inside is None else {p: v for p, v in part.values.items() if p in inside}
         if values:
-            factor = part.weight / deviation(values.values(), population)
+            factor = part.weight / deviation(values.values(), max(population, _FEW))
             for position, value in values.items():
                 sums[position] = sums.get(position, 0.0) + factor * value
     if any(part.dense is not None for part in parts):
@@ -139,6 +144,7 @@ def _with_dense(
             values = part.dense.values.astype(np.float64)
             population = values if inside is None else values[admitted]
             spread = _usable(float(population.std()), float(np.abs(population).max(initial=0.0)))
+            spread *= math.sqrt(1 + _UNSURE / max(1, len(population)))
             fused += values * (part.weight / spread)
             matched |= part.dense.matched
     where = np.fromiter(sums, dtype=np.intp, count=len(sums))

@@ -206,3 +206,12 @@ def test_the_bundled_run_measures_over_a_hundred_tools_of_running_servers(tmp_pa
     assert servers["tasks"] >= 40
     assert servers["contenders"][0]["saving"] > 0.5
     assert outfit["tools"] == 28
+
+
+def test_a_description_does_not_steer_the_terminal(tmp_path: Path) -> None:
+    catalog = tmp_path / "tools.json"
+    catalog.write_text(json.dumps([{"name": "paint", "description": "Paint \x1b[31mred\x07 walls."}]), "utf-8")
+    result = CliRunner().invoke(app, ["search", "--catalog", str(catalog), "paint"])
+    assert result.exit_code == 0
+    assert "\x1b" not in result.output
+    assert "walls" in result.output

@@ -347,9 +347,36 @@ def test_words_hardly_count_where_the_tools_know_hardly_any(monkeypatch):
         known = [cosines.get(text.partition(":")[0], 1.0) for text in texts]
         return [[cosine, (1 - cosine**2) ** 0.5] for cosine in known]
 
+    cosines.update({f"other {number}": 0.0 for number in range(100)})
     tools = [ToolReference(name=name.replace(" ", "_")) for name in cosines]
     parts = [Bm25ToolIndex(), VectorToolIndex(CallableEmbedder(embed, id="german", multilingual=True))]
     searcher = HybridToolIndex(parts).build(tools)
     assert searcher.search(request).names[:2] == ("hotel", "die_casting")
     monkeypatch.setattr("toolsearch.indexes.bm25._FAMILIAR", 1e-9)
     assert searcher.search(request).names[:2] == ("die_casting", "hotel")
+
+
+@pytest.mark.vector
+@pytest.mark.parametrize("fillers", [1, 2, 3, 5, 8])
+def test_in_a_small_catalogue_a_word_that_one_tool_has_outweighs_likeness(minilm, fillers) -> None:
+    """A deviation over a handful of tools enlarges noise; what only the parameters say must not drown in it."""
+    shade = {"enum": ["crimson", "turquoise"]}
+    iban = {"type": "string", "description": "bank account to debit"}
+    schema = {"type": "object", "properties": {"ibanNumber": iban, "shade": shade}}
+    others = (
+        "play_music",
+        "book_flight",
+        "list_files",
+        "get_weather",
+        "translate",
+        "turn_on_light",
+        "add_event",
+        "wait",
+    )
+    tools = [
+        ToolReference(name="submit", description="Submit the form", parameters=schema),
+        *(ToolReference(name=name, description=name.replace("_", " ")) for name in others[:fillers]),
+    ]
+    searcher = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)]).build(tools)
+    for query in ("turquoise", "bank account", "iban number"):
+        assert searcher.search(query, max_results=1).names == ("submit",)

@@ -27,9 +27,9 @@ def print_response(console: Console, response: ToolSearchResponse) -> None:
             lines = hit.description.strip().splitlines()
             # Text, not str: a description may hold what rich takes for markup.
             name, reason, description = (
-                Text(hit.name),
+                Text(_plain(hit.name)),
                 Text(_reason(hit)),
-                Text(shorten(lines[0], 70, placeholder="…") if lines else ""),
+                Text(_plain(shorten(lines[0], 70, placeholder="…")) if lines else ""),
             )
             table.add_row(str(rank), name, f"{hit.score:.3f}", reason, description)
         console.print(table)
@@ -43,3 +43,8 @@ def print_response(console: Console, response: ToolSearchResponse) -> None:
 
 def _reason(hit: ToolHit) -> str:
     return "; ".join(f"{match.term} in {', '.join(match.fields)}" for match in hit.matched)
+
+
+def _plain(text: str) -> str:
+    """The text without control characters: a server's description must not steer the terminal."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
