@@ -210,8 +210,20 @@ def test_the_bundled_run_measures_over_a_hundred_tools_of_running_servers(tmp_pa
 
 def test_a_description_does_not_steer_the_terminal(tmp_path: Path) -> None:
     catalog = tmp_path / "tools.json"
-    catalog.write_text(json.dumps([{"name": "paint", "description": "Paint \x1b[31mred\x07 walls."}]), "utf-8")
+    catalog.write_text(
+        json.dumps(
+            [
+                {
+                    "name": "paint",
+                    "description": "Paint \x1b[31mred\x07\u202e walls, caf\u00e9\u00a0\U0001f469\u200d\U0001f3a8.",
+                }
+            ]
+        ),
+        "utf-8",
+    )
     result = CliRunner().invoke(app, ["search", "--catalog", str(catalog), "paint"])
     assert result.exit_code == 0
     assert "\x1b" not in result.output
-    assert "walls" in result.output
+    assert "\u202e" not in result.output
+    assert "caf\u00e9" in result.output
+    assert "\U0001f469\u200d\U0001f3a8" in result.output

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from difflib import get_close_matches
-from functools import partial, wraps
+from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from .advisor import Advisor, in_order
@@ -312,9 +312,14 @@ def _flag(tool_calling: bool) -> bool:
 def _check_options(options: Mapping[str, Any]) -> None:
     """Every other name is an option of the model; one that is nearly an argument of ours is a slip."""
     for name in options:
-        close = get_close_matches(name, _ARGUMENTS, 1, cutoff=0.85)
-        if close:
-            raise ConfigurationError(f"there is no argument {name!r}; did you mean {close[0]!r}?")
+        if meant := _nearly(name):
+            raise ConfigurationError(f"there is no argument {name!r}; did you mean {meant!r}?")
+
+
+@lru_cache(256)  # the same few options come with every call
+def _nearly(name: str) -> str | None:
+    """The argument of ours that a name is nearly."""
+    return next(iter(get_close_matches(name, _ARGUMENTS, 1, cutoff=0.85)), None)
 
 
 def _identifier(value: str | None, name: str) -> str | None:

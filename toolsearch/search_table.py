@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import shorten
 
 from rich import box
@@ -12,6 +13,8 @@ from rich.text import Text
 from .indexes.response import ToolHit, ToolSearchResponse
 
 __all__ = ["print_response"]
+
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def print_response(console: Console, response: ToolSearchResponse) -> None:
@@ -46,5 +49,5 @@ def _reason(hit: ToolHit) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text without control characters: a server's description must not steer the terminal."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+    """The text without controls and direction overrides: a server's description must not steer the terminal."""
+    return _STEERING.sub("\ufffd", text)
