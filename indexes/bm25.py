@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import ConfigurationError
+from .checks import checked_between
 from .documents import shared_terms
 from .explain import Explainer
 from .failures import index_failures
@@ -21,9 +21,9 @@ _CLAUSE_WEIGHT = 1.5
 _CLAUSE_CANDIDATES = 20
 _CANDIDATES_ALONE = 40
 _CANDIDATES_WITH_CLAUSES = 100
+"""How many are scored at least when nothing is fused: the words of a name raise a score by a third at most."""
 _FAMILIAR, _LEAST_WEIGHT = 0.2, 0.05
 """A request of which the tools know less than a fifth, as one in another language, is hardly judged by its words."""
-"""How many are scored at least when nothing is fused: the words of a name raise a score by a third at most."""
 
 _BELOW_MINIMUM = "Tools match in part, but none matches {:.0%} of the query; try fewer or other words."
 
@@ -49,16 +49,14 @@ class Bm25ToolIndex:
     """
 
     def __init__(self, min_score: float | None = None) -> None:
-        if min_score is not None and not 0 <= min_score <= 1:
-            raise ConfigurationError(f"min_score is a share between 0 and 1, not {min_score!r}")
-        self._min_score = min_score or 0.0
+        self._min_score = checked_between("min_score", min_score, 0, 1, "a share between 0 and 1") or 0.0
 
     def build(self, tools: Sequence[ToolReference]) -> Bm25Searcher:
         """Return a searcher over exactly `tools`.
 
         Raises:
             DuplicateToolError: two tools have one name.
-            IndexFailure: tantivy failed, or a tool's schema is not JSON.
+            IndexFailure: tantivy failed.
         """
         return Bm25Searcher(tools, self._min_score, type(self).__name__)
 
@@ -88,14 +86,14 @@ class Bm25Searcher:
 
     def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
         """Return the tools that fit `query`, best first."""
-        limit = max(_CANDIDATES_ALONE, min(max_results, len(self._catalog)))
         return respond(
             self._catalog,
-            lambda text, _, within: self.scores(text, limit=limit, category=within),
+            lambda text, limit, within: self.scores(text, limit=limit, category=within),
             search_type=self._search_type,
             query=query,
             max_results=max_results,
             category=category,
+            candidates=_CANDIDATES_ALONE,
         )
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:

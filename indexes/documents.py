@@ -140,7 +140,7 @@ def parameter_texts(schema: Mapping[str, Any] | None) -> list[str]:
     """
     found: list[str] = []
     budget = _MOST_NODES
-    level = _mappings([schema])
+    level = [] if schema is None else [schema]
     for depth in range(_DEEPEST + 1):
         below: list[Mapping[str, Any]] = []
         for node in level:

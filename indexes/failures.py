@@ -12,7 +12,7 @@ __all__ = ["index_failures"]
 
 @contextmanager
 def index_failures(what: str) -> Iterator[None]:
-    """Raise `IndexFailure`, saying `what` failed, for whatever tantivy or the JSON of a schema raises within."""
+    """Raise `IndexFailure`, saying `what` failed, for whatever tantivy raises within."""
     try:
         yield
     except (ValueError, TypeError, RuntimeError, OSError, OverflowError) as error:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ConfigurationError
+from .canonical import canonical_json
 
 __all__ = ["ToolReference"]
 
@@ -28,7 +28,8 @@ class ToolReference:
     Do not change `parameters` after handing it over: the content hash is computed once.
 
     Raises:
-        ConfigurationError: if the name is empty, or a field is of another kind.
+        ConfigurationError: if the name is empty, a field is of another kind, or `parameters` is no JSON (it holds
+            itself, a set, bytes, NaN, ...) or deeper than 500 levels.
 
     Example:
         >>> ToolReference(name="weather", tags=("outdoors",)) == ToolReference(name="weather", tags=("outdoors",))
@@ -58,18 +59,24 @@ class ToolReference:
         if not all(isinstance(tag, str) for tag in tags):
             raise self._wrong("tags", "several texts", given)
         object.__setattr__(self, "tags", tags)
+        object.__setattr__(self, "_digest", self._hashed())
 
     def _wrong(self, field_name: str, wanted: str, got: object) -> ConfigurationError:
         return ConfigurationError(f"the {field_name} of the ToolReference {self.name!r}: {wanted}, not {got!r:.100}")
 
+    def _hashed(self) -> bytes:
+        schema = None if self.parameters is None else dict(self.parameters)
+        try:
+            written = canonical_json(schema)
+        except ValueError as error:
+            what = f"the parameters of the ToolReference {self.name!r} must be a JSON Schema"
+            raise ConfigurationError(f"{what} that can be written as JSON: {error}") from error
+        text = written + canonical_json([self.name, self.description, self.source, self.tags, self.search_text])
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
     @property
     def digest(self) -> bytes:
         """16 bytes of blake2b over the canonical JSON of all fields; computed once, safe as a shared key."""
-        if not self._digest:
-            content = [self.name, self.description, self.parameters, self.source, self.tags, self.search_text]
-            text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-            object.__setattr__(self, "_digest", digest)
         return self._digest
 
     @property

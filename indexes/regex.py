@@ -46,7 +46,6 @@ class RegexToolIndex:
 
         Raises:
             DuplicateToolError: two tools have one name.
-            IndexFailure: a tool's schema is not JSON.
         """
         return RegexSearcher(tools, type(self).__name__)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ConfigurationError, DuplicateToolError
+from .checks import checked_search
 from .identifiers import identifier_key, identifiers_in, readable
 from .protocols import ToolSearcher
 from .reference import ToolReference
@@ -183,6 +184,7 @@ def respond(
     query: str,
     max_results: int,
     category: str | None,
+    candidates: int = CANDIDATES,
 ) -> ToolSearchResponse:
     """Answer one search: filter, order, cut, count, explain.
 
@@ -193,8 +195,13 @@ def respond(
         query: as the caller gave it.
         max_results: at most this many hits; less than 1 gives none.
         category: a source or tag, in any casing and with any separators; blank means none.
+        candidates: how many of the best to ask `score` for at least.
+
+    Raises:
+        ConfigurationError: an argument of the search is of the wrong kind.
     """
     started = time.perf_counter()
+    query, max_results, category = checked_search(query, max_results, category)
     wanted = max(0, min(max_results, len(catalog)))
     found: Category | None = None
     scores, note = Scores(), None
@@ -205,7 +212,7 @@ def respond(
     elif not query.strip():
         note = Note("empty_query", "The query is empty; say in a few words what the tool should do.")
     else:
-        scores = score(query, max(CANDIDATES, wanted), found)
+        scores = score(query, max(candidates, wanted), found)
     values, named = _admitted(catalog, query, scores, found) if note is None else ({}, False)
     order = _best(values, wanted)
     hits = tuple(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError, IndexFailure
+from .checks import checked_between
 from .embedders import DEFAULT_MODEL, EmbedFunction, as_embedder
 from .embedding import embed_query, embed_tools, require_vector_extra
 from .embedding_cache import EmbeddingCache
@@ -63,12 +64,10 @@ class VectorToolIndex:
         cache: EmbeddingCache | None = None,
         cache_dir: str | os.PathLike[str] | None = None,
     ) -> None:
-        if min_similarity is not None and not -1.0 <= min_similarity <= 1.0:
-            raise ConfigurationError(f"min_similarity is a cosine, from -1 to 1; got {min_similarity!r}")
         if cache is not None and cache_dir is not None:
             raise ConfigurationError("pass cache or cache_dir, not both; EmbeddingCache(folder) is both in one")
         self.embedder = as_embedder(embedder)
-        self._minimum = min_similarity
+        self._minimum = checked_between("min_similarity", min_similarity, -1, 1, "a cosine from -1 to 1")
         folder = getattr(self.embedder, "cache_dir", None) if cache_dir is None else cache_dir
         self._cache = EmbeddingCache(folder) if cache is None else cache
         if self._cache.folder is not None and not getattr(self.embedder, "lasting", True):
@@ -116,14 +115,14 @@ class VectorToolSearcher:
         Raises:
             IndexFailure: the embedder failed.
         """
-        limit = max(_CANDIDATES_ALONE, min(max_results, len(self.tools)))
         return respond(
             self._catalog,
-            lambda text, _, found: self.scores(text, limit=limit, category=found),
+            lambda text, limit, found: self.scores(text, limit=limit, category=found),
             search_type="VectorToolIndex",
             query=query,
             max_results=max_results,
             category=category,
+            candidates=_CANDIDATES_ALONE,
         )
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:

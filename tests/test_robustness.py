@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexFailure
+from toolsearch.errors import ConfigurationError, DuplicateToolError
 from toolsearch.indexes import (
     Bm25ToolIndex,
     HybridToolIndex,
@@ -205,15 +205,6 @@ def test_a_schema_of_any_size_is_read_as_far_as_is_sensible(make: Make) -> None:
     assert searcher.search("level").names == ("deep",)
     assert searcher.search("bottom").hits == ()
     assert searcher.search("wide").names == ("wide",)
-
-
-def test_a_schema_that_is_no_json_is_an_index_failure(make: Make) -> None:
-    """One that holds itself cannot be told apart from others by content."""
-    circular: dict[str, object] = {}
-    circular["properties"] = {"again": circular}
-    with pytest.raises(IndexFailure, match="could not be indexed") as caught:
-        make().build([ToolReference(name="circular", parameters=circular)])
-    assert isinstance(caught.value.__cause__, ValueError)
 
 
 @pytest.mark.parametrize(

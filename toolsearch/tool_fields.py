@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .errors import ConfigurationError
+from .indexes.canonical import canonical_json
 from .names import words_of
 from .signature import is_async
 
@@ -89,10 +89,10 @@ def checked_parameters(name: str, parameters: object) -> tuple[Mapping[str, Any]
     if "properties" not in schema:
         schema = {**schema, "properties": {}}
     try:
-        text = json.dumps(schema, sort_keys=True, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError) as error:
+        text = canonical_json(schema)
+    except ValueError as error:
         raise ConfigurationError(f"{what} that can be written as JSON: {error}") from error
-    return schema, hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return schema, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def in_words(name: str) -> str:

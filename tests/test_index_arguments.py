@@ -1,0 +1,135 @@
+"""Arguments of the wrong kind, and schemas that are no JSON, are refused by name where they are given."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolsearch import ConfigurationError, SessionToolIndex, Tool, ToolSearchRequest, ToolSet
+from toolsearch.indexes import (
+    Bm25ToolIndex,
+    HybridToolIndex,
+    RankedSearcher,
+    RegexToolIndex,
+    ToolReference,
+    ToolSearcher,
+    VectorToolIndex,
+)
+from toolsearch.indexes.canonical import DEEPEST, canonical_json
+
+TOOLS = (ToolReference(name="get_weather", description="Weather of a city."), ToolReference(name="mail", source="x"))
+
+
+def lengths(texts: list[str]) -> list[list[float]]:
+    return [[1.0, float(len(text))] for text in texts]
+
+
+class Ranked:
+    def build(self, tools: Any) -> RankedSearcher:
+        return RankedSearcher(tools, lambda query: dict.fromkeys((tool.name for tool in tools), 1.0), search_type="R")
+
+
+@pytest.fixture(
+    params=[
+        Bm25ToolIndex,
+        RegexToolIndex,
+        lambda: VectorToolIndex(lengths),
+        lambda: HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(lengths)]),
+        Ranked,
+    ],
+    ids=["bm25", "regex", "vector", "hybrid", "ranked"],
+)
+def searcher(request: pytest.FixtureRequest) -> ToolSearcher:
+    made: ToolSearcher = request.param().build(TOOLS)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"max_results": None}, "max_results is a whole number, not None"),
+        ({"max_results": "3"}, "max_results is a whole number, not '3'"),
+        ({"max_results": 1.5}, "max_results is a whole number, not 1.5"),
+        ({"max_results": True}, "max_results is a whole number, not True"),
+        ({"query": None}, "a query is a text, not None"),
+        ({"query": 5}, "a query is a text, not 5"),
+        ({"query": b"x"}, "a query is a text, not b'x'"),
+        ({"category": 5}, "category is a source or a tag, or None for all tools; not 5"),
+    ],
+    ids=str,
+)
+def test_a_search_names_the_argument_that_is_wrong(searcher: ToolSearcher, arguments: Any, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        searcher.search(**{"query": "weather", **arguments})
+
+
+def test_a_number_of_another_library_is_a_number(searcher: ToolSearcher) -> None:
+    numpy = pytest.importorskip("numpy")
+    assert len(searcher.search("weather", max_results=numpy.int64(1)).hits) == 1
+
+
+@pytest.mark.parametrize("tools", [TOOLS, ()], ids=["two tools", "no tools"])
+def test_a_session_names_the_argument_that_is_wrong(tools: tuple[ToolReference, ...]) -> None:
+    """Also where there is nothing to search."""
+    sessions = SessionToolIndex(Bm25ToolIndex())
+    sessions.index("ann", tools)
+    with pytest.raises(ConfigurationError, match="category is a source or a tag"):
+        sessions.search(ToolSearchRequest(session_id="ann", query="weather", category=5))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["x", "0.5", float("nan"), float("inf"), True, -2, 2, [0.5]], ids=str)
+def test_a_minimum_is_a_number_in_its_range(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="min_score is a share between 0 and 1, or None; not "):
+        Bm25ToolIndex(min_score=value)
+    with pytest.raises(ConfigurationError, match="min_similarity is a cosine from -1 to 1, or None; not "):
+        VectorToolIndex(lengths, min_similarity=value)
+
+
+# ---------------------------------------------------------------------- schemas
+
+
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        schema = {"not": schema}
+    return schema
+
+
+CIRCULAR: dict[str, Any] = {"type": "object"}
+CIRCULAR["properties"] = {"again": CIRCULAR}
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    (CIRCULAR, "it holds itself"),
+    (nested(DEEPEST + 1), "it is nested more than 500 levels deep"),
+    (nested(5_000), "it is nested more than 500 levels deep"),
+    ({"properties": {"a": {"default": b"x"}}}, "/properties/a/default is b'x', which JSON does not have"),
+    ({"properties": {"a": {"enum": ["b", {"c"}]}}}, "/properties/a/enum/1 is {'c'}, which JSON does not have"),
+    ({"default": float("nan")}, "/default is nan, which JSON does not have"),
+    ({"default": datetime.date(2020, 1, 1)}, "/default is datetime.date(2020, 1, 1), which JSON does not have"),
+    ({"properties": {1: {}, "b": {}}}, "/properties has the key 1, which is no text"),
+    ({"properties": {b"a": {}}}, "/properties has the key b'a', which is no text"),
+]
+
+
+@pytest.mark.parametrize("make", [lambda **given: Tool(**given), ToolReference], ids=["Tool", "ToolReference"])
+@pytest.mark.parametrize(("schema", "said"), BAD, ids=[said for _, said in BAD])
+def test_a_schema_that_is_no_json_is_refused_under_the_name_of_its_tool(
+    make: Callable[..., Any], schema: dict[str, Any], said: str
+) -> None:
+    """Where the tool is made, so that no index of many tools fails for one of them."""
+    with pytest.raises(ConfigurationError, match=rf"'odd_one' must be a JSON Schema.*JSON: {re.escape(said)}$"):
+        make(name="odd_one", parameters=schema)
+
+
+def test_a_deep_schema_is_no_trouble() -> None:
+    deep = Tool("deep", "Rain.", nested(DEEPEST), lambda: "").reference
+    assert ToolSet([deep]) == ToolSet([ToolReference(name="deep", description="Rain.", parameters=deep.parameters)])
+    assert Bm25ToolIndex().build([deep, *TOOLS]).search("rain").names == ("deep",)
+
+
+def test_the_order_of_keys_does_not_count() -> None:
+    assert canonical_json({"b": [1, {"d": None, "c": "é"}], "a": 0.5}) == '{"a":0.5,"b":[1,{"c":"é","d":null}]}'
