@@ -8,22 +8,20 @@ word gives is remembered and the analysis of a text is mostly looking up.
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from .identifiers import readable
+from .stemming import stem
 
-if TYPE_CHECKING:
-    from tantivy import TextAnalyzer
+__all__ = ["LONGEST_TERM", "LONGEST_WORD", "analysed", "joined", "terms", "word_terms", "words"]
 
-__all__ = ["LONGEST_TERM", "analysed", "joined", "stem", "terms", "word_terms", "words"]
+LONGEST_WORD = 80
+"""Longer runs of letters and digits are data (a pasted image, a key), not words."""
 
 LONGEST_TERM = 40
-"""Longer terms are data (a pasted image, a key), not words."""
+"""Of a longer word, a compound or a hash, the beginning is its term."""
 
 _REMEMBERED = 65_536
 _ASCII_WORDS = re.compile(r"([A-Za-z0-9]+)(?:'[sS]\b)?")
@@ -41,7 +39,7 @@ _RUNS = re.compile(f"([{_UNSPACED}]+)|([^{_UNSPACED}]+)")
 # Vowel signs of Arabic and Hebrew, and the stretching stroke: most writers leave them out.
 _UNWRITTEN = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 _WITHOUT_ACCENT = str.maketrans(
-    {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
+    {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ё": "е"}
 )
 
 
@@ -61,7 +59,6 @@ class _Separators(dict[int, str]):
 
 _separators = _Separators()
 _word_terms: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-_stemming = threading.Lock()
 
 
 def terms(text: str) -> list[str]:
@@ -101,14 +98,14 @@ def words(text: str) -> list[str]:
 
 
 def word_terms(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the terms and forms of one of `words`; both empty for what is longer than `LONGEST_TERM`."""
+    """Return the terms and forms of one of `words`; both empty for what is longer than `LONGEST_WORD`."""
     found = _word_terms.get(word)
     if found is None:
         forms = _plain(word) if word.isascii() and word.isalpha() else tuple(_forms(word))
         found = tuple(map(stem, forms)), forms
         if len(_word_terms) >= _REMEMBERED:
             _word_terms.clear()
-        if len(word) <= 2 * LONGEST_TERM:
+        if len(word) <= LONGEST_WORD:
             _word_terms[word] = found
     return found
 
@@ -136,18 +133,10 @@ def fold(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(kept)).translate(_WITHOUT_ACCENT)
 
 
-def stem(word: str) -> str:
-    """Return the English stem of an ASCII word in small letters; anything else as it is."""
-    if len(word) < 3 or not (word.isascii() and word.isalpha()):
-        return word
-    with _stemming:
-        return _english().analyze(word)[0]
-
-
 def _plain(word: str) -> tuple[str, ...]:
     """The short way for most words: those of ASCII letters that are not camelCase."""
     if word.islower():
-        return (word,) if len(word) <= LONGEST_TERM else ()
+        return (word[:LONGEST_TERM],) if len(word) <= LONGEST_WORD else ()
     return _plain(word.lower()) if word.istitle() or word.isupper() else tuple(_forms(word))
 
 
@@ -183,12 +172,12 @@ def _unicode_camel(word: str) -> list[str]:
 
 
 def _spaced(run: str) -> Iterator[str]:
-    if len(run) > LONGEST_TERM:
+    if len(run) > LONGEST_WORD:
         return
-    yield run
+    yield run[:LONGEST_TERM]
     letters = _DIGITS.split(run)
     if len(letters) > 1:
-        yield from (part for part in letters if len(part) > 1)
+        yield from (part[:LONGEST_TERM] for part in letters if len(part) > 1)
 
 
 def _pairs(run: str) -> Iterator[str]:
@@ -203,10 +192,3 @@ def _pairs(run: str) -> Iterator[str]:
         yield from characters
     for first, second in pairwise(characters):
         yield first + second
-
-
-@cache
-def _english() -> TextAnalyzer:
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
-
-    return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer("english")).build()

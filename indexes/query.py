@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from .analysis import joined, stem, word_terms, words
+from .analysis import joined, word_terms, words
 from .identifiers import identifiers_in
+from .stemming import stem
 from .stopwords import COURTESIES, FUNCTION_WORDS
 from .vocabulary import Vocabulary
 from .written import neighbours, pair
@@ -102,15 +103,13 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
         masses = {term: masses[term] for term in rarest_known[:_MOST_TERMS]}
     asked: dict[str, tuple[str, ...]] = {}
     weights: dict[str, float] = {}
+    forms = {term: form for _, stems in reversed(parts) for form, term in reversed(stems)}
     for term in masses:
         if term in vocabulary.idf:
             asked[term] = (term,)
             weights[term] = max(weights.get(term, 0.0), _weight(term))
             continue
-        # A misspelt word may have lost more to the stemmer than its mistake.
-        asked[term] = tuple(
-            vocabulary.close_to(term) or vocabulary.close_to(shown[term] if shown[term] != term else "")
-        )
+        asked[term] = tuple(vocabulary.close_to(term, forms.get(term, "")))
         for guess in asked[term]:
             weights[guess] = max(weights.get(guess, 0.0), _GUESS_WEIGHT * _weight(term))
             shown.setdefault(guess, shown[term])

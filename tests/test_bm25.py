@@ -11,7 +11,7 @@ from toolsearch.errors import ConfigurationError, IndexFailure
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
 from toolsearch.indexes.documents import TermsCache, parameter_texts, shared_terms, tool_terms
 from toolsearch.indexes.query import clauses, parse
-from toolsearch.indexes.vocabulary import Vocabulary, one_edit_apart
+from toolsearch.indexes.vocabulary import Vocabulary
 
 WORD = st.sampled_from(["weather", "city", "email", "send", "list", "file", "issue", "create", "chart", "table"])
 
@@ -90,34 +90,6 @@ def test_an_unknown_word_stands_for_those_near_it() -> None:
     assert known.close_to("config") == ["configur"]
     assert known.close_to("leather") == []
     assert known.close_to("win") == []
-
-
-@given(st.text("abc", min_size=5, max_size=8), st.data())
-def test_one_edit_is_seen(word: str, data: st.DataObject) -> None:
-    """Whatever single edit was made, wherever, and in both directions."""
-    at = data.draw(st.integers(0, len(word) - 1))
-    edited = data.draw(
-        st.sampled_from(
-            [
-                word[:at] + "x" + word[at:],
-                word[:at] + "x" + word[at + 1 :],
-                word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :],
-            ]
-        )
-    )
-    assert one_edit_apart(word, edited) == one_edit_apart(edited, word) == (word != edited)
-
-
-@given(st.text("ab", max_size=7), st.text("ab", max_size=7))
-def test_one_edit_is_what_a_naive_search_says(one: str, other: str) -> None:
-    """Compared with trying every edit."""
-    letters = "ab"
-    edits = {one[:i] + one[i + 1 :] for i in range(len(one))}
-    edits |= {one[:i] + c + one[i:] for i in range(len(one) + 1) for c in letters}
-    edits |= {one[:i] + c + one[i + 1 :] for i in range(len(one)) for c in letters}
-    edits |= {one[:i] + one[i + 1] + one[i] + one[i + 2 :] for i in range(len(one) - 1)}
-    expected = other in edits - {one} and min(len(one), len(other)) >= 5
-    assert one_edit_apart(one, other) == expected
 
 
 def test_the_shares_of_a_query_are_of_its_rarity() -> None:

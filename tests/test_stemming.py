@@ -1,0 +1,72 @@
+"""Stems: English by its letters, other languages by their script."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolsearch.indexes import Bm25ToolIndex, ToolReference
+from toolsearch.indexes.stemming import stem
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("issue", "issues"),
+        ("city", "cities"),
+        ("person", "people"),
+        ("mouse", "mice"),
+        ("child", "children"),
+        ("index", "indices"),
+        ("analysis", "analyses"),
+        ("alias", "aliases"),
+        ("status", "statuses"),
+        ("knife", "knives"),
+        ("search", "searching"),
+        ("run", "running"),
+        ("задача", "задачами"),
+        ("καιροσ", "καιρου"),
+        ("مدينة", "المدينة"),
+    ],
+)
+def test_forms_of_one_word_share_a_stem(one: str, other: str) -> None:
+    """Plurals, regular or not, and endings in the languages a script stands for."""
+    assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize("word", ["s3", "a", "me", "1234", "日本", "weather2go", "ש", "שלום"])
+def test_what_has_no_known_endings_stays(word: str) -> None:
+    """Numbers, short words, identifiers, other scripts."""
+    assert stem(word) == word
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=12))
+def test_any_text_has_a_stem(text: str) -> None:
+    """And always the same."""
+    assert stem(text) == stem(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("елка", "make"),
+        ("отчеты", "make"),
+        ("погода", "get"),
+        ("города", "get"),
+        ("فندق", "find"),
+        ("مدينه", "find"),
+        ("ημερολόγιο", "list"),
+        ("rechnung", "bill"),
+        ("Donaudampfschifffahrtsgesellschaftskapitänsmütze", "buy"),
+    ],
+)
+def test_a_tool_is_found_by_another_form(query: str, name: str) -> None:
+    """Cases, articles, unwritten dots, long compounds."""
+    tools = [
+        ToolReference(name="make", description="Создать ёлку и отчёт"),
+        ToolReference(name="get", description="Получить погоду в городе"),
+        ToolReference(name="find", description="البحث عن الفنادق في المدينة"),
+        ToolReference(name="list", description="Λίστα ημερολογίων του χρήστη"),
+        ToolReference(name="bill", description="Rechnungen erstellen"),
+        ToolReference(name="buy", description="Donaudampfschifffahrtsgesellschaftskapitänsmütze kaufen"),
+    ]
+    assert Bm25ToolIndex().build(tools).search(query).names == (name,)
