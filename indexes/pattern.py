@@ -8,9 +8,19 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from .identifiers import readable
 
-__all__ = ["InvalidPatternError", "Kind", "Matcher", "as_bytes", "compile_pattern", "glob_to_pattern", "kind_of"]
+__all__ = [
+    "InvalidPatternError",
+    "Kind",
+    "Matcher",
+    "as_bytes",
+    "compile_pattern",
+    "compile_reading",
+    "glob_to_pattern",
+    "kind_of",
+    "undelimited",
+]
 
-Kind: TypeAlias = Literal["pattern", "maybe_pattern", "glob", "words"]
+Kind: TypeAlias = Literal["pattern", "maybe_pattern", "glob", "dotted", "words"]
 
 LONGEST_PATTERN: Final = 512
 _LARGEST_PROGRAM: Final = 2_500
@@ -23,6 +33,8 @@ _GLOB = re.compile(r"[\w\-./:?*]+")
 _SURE_SIGN = re.compile(r"\.[*+]|\\[bBdDsSwW]|\][*+?{]|\(\?|\(\w+\||[\w)]\|[\w(]|^\^\w|\{\d+,?\d*\}")
 _SIGN = re.compile(r"[*+?\[\](){}|^$\\]")
 _PUNCTUATION = re.compile(r"[\"']*(?:\([\w\-./:]+\)|[\w\-./:]+(?:\+\+)?)[\"'?!.,;:]*")
+_DOTTED = re.compile(r"[\w\-]+(?:\.[\w\-]+)+")
+_DELIMITED = re.compile(r"/(.+)/[gimsuy]*|r?(?P<quote>[\"'`])(.+)(?P=quote)")
 _LOOK_AROUND = re.compile(r"\(\?<?[=!]")
 _BACK_REFERENCE = re.compile(r"\\[1-9]|\(\?P=")
 _POSSESSIVE = re.compile(r"\(\?>|[*+?}]\+")
@@ -49,7 +61,8 @@ def kind_of(query: str) -> Kind:
 
     A word with ``*`` and no other sign is a glob. What holds signs nobody writes by chance, such as ``.*`` or
     ``a|b``, is a pattern. A single word with any other sign (``colou?r``, ``a+b``) may be one, unless it is but
-    punctuation around a word (``weather?``, ``(today)``, ``C++``). All else is words.
+    punctuation around a word (``weather?``, ``(today)``, ``C++``). In ``get.user`` the dot may stand for any
+    character, or for itself. All else is words.
     """
     text = query.strip()
     if len(text) > LONGEST_PATTERN and len(text.split(maxsplit=1)) > 1:
@@ -60,13 +73,40 @@ def kind_of(query: str) -> Kind:
         return "pattern"
     if len(text.split(maxsplit=1)) == 1 and _SIGN.search(text) and not _PUNCTUATION.fullmatch(text[:LONGEST_PATTERN]):
         return "maybe_pattern"
-    return "words"
+    return "dotted" if len(text) <= LONGEST_PATTERN and _DOTTED.fullmatch(text) else "words"
+
+
+def undelimited(query: str) -> str:
+    """Return the pattern between slashes (``/get_.*/i``), quotes or backquotes; any other text as it is."""
+    text = query.strip()
+    found = _DELIMITED.fullmatch(text) if len(text) <= 2 * LONGEST_PATTERN else None
+    inner = (found[1] or found[3]).strip() if found else ""
+    return inner if inner and kind_of(inner) != "words" else text
 
 
 def glob_to_pattern(glob: str) -> str:
     """Return the pattern for a glob: ``*`` stands for any characters but blanks, ``?`` for one."""
     parts = {"*": r"\S*", "?": r"\S"}
     return "".join(parts.get(char) or re.escape(char) for char in re.sub(r"\*+", "*", glob.strip()))
+
+
+def compile_reading(text: str, kind: Kind) -> Matcher:
+    """Compile a text of a kind other than words; a ``?`` among letters is read as in a pattern and as in a glob.
+
+    Raises:
+        InvalidPatternError: see `compile_pattern`.
+    """
+    if kind == "glob":
+        return compile_pattern(glob_to_pattern(text))
+    if kind == "maybe_pattern" and _GLOB.fullmatch(text):
+        glob = glob_to_pattern(text)
+        try:
+            return compile_pattern(f"{text}|{glob}")
+        except InvalidPatternError:
+            if not text.strip("?"):
+                raise
+            return compile_pattern(glob)  # ??_user
+    return compile_pattern(text)
 
 
 def compile_pattern(pattern: str) -> Matcher:

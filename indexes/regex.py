@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .documents import shared_terms
 from .explain import Explainer
 from .failures import index_failures
-from .pattern import InvalidPatternError, as_bytes, compile_pattern, glob_to_pattern, kind_of
+from .pattern import InvalidPatternError, Kind, as_bytes, compile_reading, kind_of, undelimited
 from .query import parse
 from .reference import ToolReference
 from .response import Match, ToolSearchResponse
@@ -24,12 +24,21 @@ _SECONDS = 1.0
 """The time one search may take; only patterns made to be slow, on thousands of tools, come near it."""
 
 
+_MATCHES_ALL = "{!r} matches all {} tools, so which come first says little; ask for what only some of them have."
+
+
 class RegexToolIndex:
     """Finds tools by a regular expression, a glob, or plain words; case never matters.
 
     A pattern ranks a tool whose whole name it matches first, then matches within the name, then within description
     or search text. Matching takes time linear in the text, whatever the pattern (google-re2): there is no look-around
-    and there are no back-references. A pattern that cannot be used is explained in the response.
+    and there are no back-references. A pattern that cannot be used is explained in the response, and so is one that
+    matches every tool.
+
+    How a query is read: with signs that nobody writes by chance (``get_.*``, ``list|create``, ``^get``) as a pattern;
+    a word with ``*`` as a glob, in which ``*`` stands for any characters but blanks and ``?`` for one; a word with
+    ``?`` inside (``get_?ser``) as both; a word with dots (``get.user``) as words and, ranked first, as a pattern; all
+    else as words. Slashes, quotes or backquotes around a pattern (``/get_.*/i``) are no part of it.
 
     Example:
         >>> from toolsearch.indexes import RegexToolIndex, ToolReference
@@ -92,22 +101,26 @@ class RegexSearcher:
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
         """Score the tools for a query; see `ScoredSearcher`."""
-        kind, text = kind_of(query), query.strip()
+        text = undelimited(query)
+        kind = kind_of(text)
         if kind == "words":
             return self._by_words(query)
         try:
-            found = self._by_pattern(glob_to_pattern(text) if kind == "glob" else text, text, category)
+            found = self._by_pattern(text, kind, category)
         except InvalidPatternError as error:
             return Scores(note=Note("invalid_pattern", str(error)))
-        if kind == "maybe_pattern" and not found.values:
+        if kind == "dotted" and found.values:
+            return _raised(self._by_words(query), found)
+        if kind in ("maybe_pattern", "dotted") and not found.values:
             return self._by_words(query)  # text that happens to be a pattern, such as "a+b"
         return found
 
-    def _by_pattern(self, pattern: str, shown: str, category: Category | None) -> Scores:
-        matcher = compile_pattern(pattern)
+    def _by_pattern(self, shown: str, kind: Kind, category: Category | None) -> Scores:
+        matcher = compile_reading(shown, kind)
         deadline = time.perf_counter() + _SECONDS
         values: dict[int, float] = {}
-        for position in range(len(self._texts)) if category is None else category.positions:
+        searched = range(len(self._texts)) if category is None else category.positions
+        for position in searched:
             name, text = self._texts[position]
             if matcher.search(name) is not None:
                 values[position] = _WHOLE_NAME if matcher.fullmatch(name) is not None else _IN_NAME
@@ -115,9 +128,17 @@ class RegexSearcher:
                 values[position] = _IN_TEXT
             if time.perf_counter() > deadline:
                 raise InvalidPatternError(f"{shown!r} takes too long on so many tools; repeat less, or use words.")
+        tells_nothing = len(values) == len(searched) > 1 and matcher.search(b"") is not None
+
+        def doubt(positions: Sequence[int]) -> str:
+            if tells_nothing or len(positions) < len(values) == len(searched):
+                return _MATCHES_ALL.format(shown, len(values))
+            return ""
+
         return Scores(
             values=values,
             explain=lambda position: self._explained(position, values, shown),
+            doubt=doubt,
             note=None if values else Note("no_match", f"No name or description matches {shown!r}; try plain words."),
         )
 
@@ -141,3 +162,14 @@ class RegexSearcher:
                 values[position] += _NAME_BONUS * worth
         explainer = Explainer(parsed, self._documents, self._vocabulary)
         return Scores(values=values, explain=explainer.matches, doubt=explainer.doubt)
+
+
+def _raised(words: Scores, matches: Scores) -> Scores:
+    """Return what words found with what a pattern matches before all else."""
+    best = max(words.values.values(), default=1.0)
+    raised = {position: words.values.get(position, 0.0) + best * value for position, value in matches.values.items()}
+
+    def explain(position: int) -> tuple[Match, ...]:
+        return matches.explain(position) + words.explain(position)
+
+    return Scores(values={**words.values, **raised}, explain=explain)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolsearch.indexes import Match, RegexToolIndex, ToolReference, ToolSearcher
-from toolsearch.indexes.pattern import LONGEST_PATTERN, glob_to_pattern, kind_of
+from toolsearch.indexes.pattern import LONGEST_PATTERN, glob_to_pattern, kind_of, undelimited
 
 TOOLS = (
     ToolReference(name="get_user_data", description="Reads a profile."),
@@ -49,7 +49,11 @@ def searcher() -> ToolSearcher:
         ("(today)", "words"),
         ('"quoted"', "words"),
         ("C++", "words"),
-        ("node.js", "words"),
+        ("node.js", "dotted"),
+        ("get.user", "dotted"),
+        ("and more...", "words"),
+        ("e.g.", "words"),
+        ("get_?ser", "maybe_pattern"),
         ("list files, folders; and more...", "words"),
         ("how much is $5 in € [roughly]", "words"),
         ("2 * 3 + 4", "words"),
@@ -139,6 +143,80 @@ def test_a_pattern_without_a_match_says_so(searcher: ToolSearcher) -> None:
     response = searcher.search("set_.*_data")
     assert response.reason_code == "no_match"
     assert "'set_.*_data'" in response.reason
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("get_?ser_data", ("get_user_data", "acme_get_user_data_v2", "weather")),
+        ("get_??er_data", ("get_user_data", "acme_get_user_data_v2", "weather")),
+        ("colou?r", ("weather",)),  # as a pattern
+        ("??eather", ("weather",)),
+    ],
+)
+def test_a_question_mark_is_read_as_in_a_pattern_and_as_in_a_glob(
+    searcher: ToolSearcher, query: str, names: tuple[str, ...]
+) -> None:
+    """One character, or none of the one before."""
+    assert searcher.search(query).names == names
+
+
+def test_a_dot_may_stand_for_a_character_and_words_are_found_besides() -> None:
+    """What the pattern matches comes first."""
+    searcher = RegexToolIndex().build(
+        [
+            ToolReference(name="read_file", description="Reads."),
+            ToolReference(name="a_user_list"),
+            ToolReference(name="get-user_list", description="Users."),
+        ]
+    )
+    found = searcher.search("get.user")
+    assert found.names == ("get-user_list", "a_user_list")
+    assert found.hits[0].matched[0] == Match("get.user", ("name",))
+    assert searcher.search("f.le").names == ("read_file",)
+    assert searcher.search("user.get").names == ("get-user_list", "a_user_list")
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("/get_.*/", "get_.*"),
+        (" /Get_.*_Data/gi ", "Get_.*_Data"),
+        ("`get_*_data`", "get_*_data"),
+        ('"get_.*"', "get_.*"),
+        ("r'get_.*'", "get_.*"),
+        ("/get.user/", "get.user"),
+        ("/users/", "/users/"),
+        ('"send a mail"', '"send a mail"'),
+        ("/get_.*", "/get_.*"),
+        ("//", "//"),
+        ("/a/b/" + "i" * 5_000, "/a/b/" + "i" * 5_000),
+    ],
+)
+def test_what_surrounds_a_pattern_is_no_part_of_it(query: str, read: str) -> None:
+    assert undelimited(query) == read
+
+
+def test_a_pattern_between_slashes_finds_what_it_does_alone(searcher: ToolSearcher) -> None:
+    assert (
+        searcher.search("/^get_.*/i").names == searcher.search("^get_.*").names == ("get_order_data", "get_user_data")
+    )
+
+
+@pytest.mark.parametrize("query", ["|", "()", ".*", "x*|", "*", "$", r"\w"])
+def test_a_pattern_that_matches_every_tool_is_remarked(searcher: ToolSearcher, query: str) -> None:
+    """In whatever order they come, it is none."""
+    found = searcher.search(query)
+    assert (len(found.hits), found.total_matches, found.reason_code) == (5, 7, "weak_match")
+    assert found.reason.startswith(f"{query!r} matches all 7 tools, so which come first says little; ")
+
+
+def test_a_pattern_that_fits_every_tool_of_a_few_is_no_weak_one(searcher: ToolSearcher) -> None:
+    """If it asks for something, and all are shown."""
+    assert RegexToolIndex().build(TOOLS[:2]).search("get_.*").reason == ""
+    assert RegexToolIndex().build(TOOLS[:2]).search("get_.*|").reason_code == "weak_match"
+    assert RegexToolIndex().build(TOOLS[:1]).search(".*").reason == ""
+    assert searcher.search("get_.*").reason == ""
 
 
 def test_a_pattern_keeps_to_the_category() -> None:
