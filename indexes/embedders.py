@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import itertools
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from ..errors import AsyncCallableError, ConfigurationError, MissingExtraError
+from ..errors import AsyncCallableError, ConfigurationError, IndexFailure, MissingExtraError
+from .hub import hub_answers, is_forbidden, may_be_a_name, refusal
 from .protocols import Embedder
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ EmbedFunction: TypeAlias = "Callable[[list[str]], ArrayLike]"
 """Texts in, one row of numbers a text out."""
 
 _E5 = re.compile(r"(?:^|[/\\_-])e5-(?!.*instruct)[^/\\]*$")
-_HUB_TIMEOUT = 5.0
+_QUICK = 0.05
+_PATIENCE = 10.0
+_LONGEST_WAIT = 300.0
 _serial = itertools.count(1)
 
 
@@ -45,8 +48,9 @@ class SentenceTransformerEmbedder:
     """Embeds with a sentence-transformers model, which is loaded at the first use and once.
 
     A path is never looked up on the network. A name is taken from the local Hugging Face cache if it is
-    there, and downloaded otherwise, unless ``HF_HUB_OFFLINE`` forbids it. The number of threads is torch's own setting:
-    on a machine shared with other work, set ``OMP_NUM_THREADS=1``.
+    there, and downloaded otherwise, unless ``HF_HUB_OFFLINE`` forbids it. While the hub cannot be reached, a try that
+    took long is not repeated for ten times as long (five minutes at most), and fails with what the last one said. The
+    number of threads is torch's own setting: on a machine shared with other work, set ``OMP_NUM_THREADS=1``.
 
     Args:
         name_or_path: a folder with the model, or its name on the Hugging Face hub.
@@ -60,6 +64,7 @@ class SentenceTransformerEmbedder:
             was trained so, and nothing for others.
         passage_prefix: put before a tool's text; by default ``"passage: "`` for an E5.
         multilingual: whether the model knows other languages than English; by default, whether its name says so.
+        clock: returns seconds; measures failures.
 
     Example:
         >>> embedder = SentenceTransformerEmbedder("intfloat/multilingual-e5-small")
@@ -79,6 +84,7 @@ class SentenceTransformerEmbedder:
         query_prefix: str | None = None,
         passage_prefix: str | None = None,
         multilingual: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name_or_path = os.fspath(name_or_path)
         if not self.name_or_path.strip():
@@ -99,6 +105,9 @@ class SentenceTransformerEmbedder:
         self._is_path = not isinstance(name_or_path, str) or self.name_or_path.startswith((".", "/", "~", "\\"))
         self._id: str | None = None
         self._model: _Encoder | None = None
+        self._clock = clock
+        self._failure = ""
+        self._retry_at = 0.0
         self._loading = threading.Lock()
         self._turnstile = threading.Lock()
         self._running = threading.Lock()
@@ -118,8 +127,8 @@ class SentenceTransformerEmbedder:
 
         Raises:
             MissingExtraError: sentence-transformers is not installed.
-            ConfigurationError: there is no folder at the path.
-            OSError: the model can be neither found nor downloaded.
+            ConfigurationError: there is no model at the path, or the hub has none of this name for us.
+            IndexFailure: the model is not here, and the hub cannot be reached or asked at present.
         """
         model = self._loaded()
         # The tokenizer cannot be borrowed by two threads at once. Whoever waits in the turnstile goes next, so the many
@@ -139,13 +148,17 @@ class SentenceTransformerEmbedder:
         return self._model
 
     def _load(self) -> _Encoder:
-        found = Path(self.name_or_path).is_dir()
-        if self._is_path and not found:
-            raise ConfigurationError(f"there is no model in {self.name_or_path!r}: no such folder")
+        folder = Path(self.name_or_path)
+        found = folder.is_dir()
+        if not found and (self._is_path or not may_be_a_name(self.name_or_path)):
+            what = "no such folder" if self._is_path else "no such folder, and no name that the hub could have"
+            raise ConfigurationError(f"there is no model in {self.name_or_path!r}: {what}")
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise MissingExtraError("vector", f"The embedder {self.name_or_path!r}") from error
+        if found and not any(folder.glob("*.json")):
+            raise ConfigurationError(f"there is no model in {self.name_or_path!r}: the folder has no configuration")
 
         def load(*, local: bool) -> _Encoder:
             model: Any = SentenceTransformer(
@@ -153,16 +166,34 @@ class SentenceTransformerEmbedder:
             )
             return cast("_Encoder", model)
 
-        try:
-            model = load(local=True)
-        except Exception:
-            # The hub's own client would retry for more than a minute, while a user waits for this turn.
-            if found or _offline() or not _hub_answers():
-                raise
-            model = load(local=False)
+        model = load(local=True) if found else self._by_name(load)
         if self._max_tokens is not None:
             model.max_seq_length = min(self._max_tokens, model.max_seq_length or self._max_tokens)
         return model
+
+    def _by_name(self, load: Callable[..., _Encoder]) -> _Encoder:
+        """Load from the cache, else from the hub; a failure that took long is remembered for a while."""
+        started = self._clock()
+        if started < self._retry_at:
+            raise IndexFailure(self._failure)
+        try:
+            try:
+                return load(local=True)
+            except Exception:
+                if is_forbidden() or not hub_answers():
+                    raise
+                return load(local=False)
+        except Exception as error:
+            if (answer := refusal(error)) is not None:
+                said = str(answer).strip().splitlines() or [type(answer).__name__]
+                raise ConfigurationError(
+                    f"the Hugging Face hub has no model {self.name_or_path!r} for us ({said[0]}); "
+                    "check the name, or log in if it is private"
+                ) from error
+            self._failure = f"the model {self.name_or_path!r} could not be loaded: {error or type(error).__name__}"
+            if (took := self._clock() - started) > _QUICK:
+                self._retry_at = started + took + min(_LONGEST_WAIT, _PATIENCE * took)
+            raise IndexFailure(self._failure) from error
 
 
 class CallableEmbedder:
@@ -230,20 +261,6 @@ def as_embedder(embedder: str | os.PathLike[str] | Embedder | EmbedFunction) -> 
         "an embedder is a model's name or path, an object with `id` and `embed(texts)`, or a function; "
         f"got {embedder!r}"
     )
-
-
-def _offline() -> bool:
-    switches = (os.environ.get(name, "") for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"))
-    return any(value.upper() in {"1", "ON", "YES", "TRUE"} for value in switches)
-
-
-def _hub_answers() -> bool:
-    hub: Any = importlib.import_module("huggingface_hub")
-    try:
-        hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=_HUB_TIMEOUT)
-    except Exception:
-        return False
-    return True
 
 
 def _folder_hash(folder: Path) -> str:
