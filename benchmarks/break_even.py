@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from ..indexes.protocols import ToolIndex
@@ -15,11 +16,20 @@ from .payload import PayloadCounter
 from .savings import play
 from .tasks import Step, Task
 
-__all__ = ["BreakEven", "find_break_even", "smallest"]
+__all__ = ["BreakEven", "CostAtSize", "find_break_even", "smallest"]
 
 _T = TypeVar("_T")
 _TARGETS = 12
 _SMALL = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CostAtSize:
+    """The tokens of a task of one call over so many tools of the catalogue, with all of them sent and with search."""
+
+    tools: int
+    with_all: float
+    with_search: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +41,14 @@ class BreakEven:
         average_definition: tokens of a definition, on average.
         with_all: tokens of such a task with all tools sent.
         with_search: the same with search, at the size of the catalogue.
+        sizes: the same for one tool, two, four and so on until well past where search pays, and for all tools.
     """
 
     tools: int | None
     average_definition: float
     with_all: float
     with_search: float
+    sizes: tuple[CostAtSize, ...] = ()
 
 
 def find_break_even(tools: Sequence[Tool], index: ToolIndex | str, counter: PayloadCounter) -> BreakEven:
@@ -46,16 +58,19 @@ def find_break_even(tools: Sequence[Tool], index: ToolIndex | str, counter: Payl
     sizes. Arguments are left out; what a tool says to that costs both sides the same.
     """
 
+    @cache
     def costs(size: int) -> tuple[float, float]:
         both = [_costs(part, targets, index, counter) for part, targets in _parts(tools, size)]
         return sum(plain for plain, _ in both) / len(both), sum(search for _, search in both) / len(both)
 
     with_all, with_search = costs(len(tools))
+    pays = smallest(lambda size: _is_less(costs(size)), len(tools)) if with_search < with_all else None
     return BreakEven(
-        tools=smallest(lambda size: _is_less(costs(size)), len(tools)) if with_search < with_all else None,
+        tools=pays,
         average_definition=counter.definitions_of(tools) / len(tools),
         with_all=with_all,
         with_search=with_search,
+        sizes=tuple(CostAtSize(size, *costs(size)) for size in _shown(pays or len(tools), len(tools))),
     )
 
 
@@ -71,6 +86,12 @@ def smallest(pays: Callable[[int], bool], most: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if pays(middle) else (middle, high)
     return high
+
+
+def _shown(pays: int, most: int) -> list[int]:
+    """One, two, four and so on up to twice what pays or a little more, what pays itself, and all."""
+    doubled = (1 << power for power in range((2 * pays).bit_length() + 1) if 1 << power < most)
+    return sorted({*doubled, pays, most})
 
 
 def _is_less(costs: tuple[float, float]) -> bool:

@@ -17,7 +17,7 @@ from ..errors import ConfigurationError, ToolSearchError
 from ..indexes.protocols import ToolIndex
 from ..tokens import token_counter
 from .caching import CachePrices
-from .output import write_json, write_text
+from .output import check_targets, write_json, write_text
 from .retrieval_command import retrieval
 from .run import Suite, bundled_suites, catalog_suite, default_indexes, make_indexes, run_suite
 from .scaling_command import scaling
@@ -40,15 +40,22 @@ _Catalog = Annotated[
     Path | None,
     typer.Option(help="A file of tool definitions (OpenAI, Anthropic or MCP; JSON or JSONL) instead of the servers."),
 ]
-_Tasks = Annotated[Path | None, typer.Option(help="Tasks to play against the catalogue (JSONL). Without: sizes only.")]
+_Tasks = Annotated[
+    Path | None,
+    typer.Option(
+        help="Tasks to play against the catalogue (JSONL). Without: its sizes, and from how many tools search pays."
+    ),
+]
 _Index = Annotated[
     list[str] | None,
-    typer.Option(help="An index to search with; may be given again. Default: regex, bm25, and with the extra vector."),
+    typer.Option(help="An index; may be given again. Default: bm25 for sizes; for tasks all that can be used here."),
 ]
 _Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write the outcome here as JSON; - prints it.")
 ]
-_Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with plots here.")]
+_Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write the tables and plots here, as one page.")
+]
 _ServersEnv = Annotated[Path, typer.Option(help="The virtual environment with the MCP servers (make servers).")]
 _FailOnLoss = Annotated[bool, typer.Option("--fail-on-loss", help="Exit with 1 if any task was lost by searching.")]
 _Counter = Annotated[
@@ -85,10 +92,12 @@ def savings(
     with clear_errors():
         prices = CachePrices(read=price_read, write=price_write, output=price_output, minimum=cache_minimum)
         counts = token_counter(counter)  # type: ignore[arg-type]  # any other name is refused there
-        names = tuple(index or default_indexes())
+        check_targets(json_file, html_file)
+        sizes_only = catalog is not None and tasks is None
+        names = tuple(index or (("bm25",) if sizes_only else default_indexes()))
         indexes = make_indexes(names, embedder)
         console = make_console(stderr=json_file == "-")
-        if fail_on_loss and catalog is not None and tasks is None:
+        if fail_on_loss and sizes_only:
             raise ConfigurationError("--fail-on-loss needs --tasks: without tasks nothing is played and nothing lost")
         suites, servers = _suites(catalog, tasks, servers_env, console)
         if not index:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .wording import count_of
+
 __all__ = [
     "HEADINGS",
     "QUALITY",
@@ -53,7 +55,7 @@ def sections(report: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str,
 
 def set_title(one: Mapping[str, Any]) -> str:
     """Say how large a set is."""
-    return f"{one['name']}: {one['tools']:,} tools, {one['queries']:,} queries"
+    return f"{one['name']}: {count_of(one['tools'], 'tool')}, {count_of(one['queries'], 'query', 'queries')}"
 
 
 def figure_text(value: float | None) -> str:

@@ -19,8 +19,12 @@ from typing import Any
 from ..catalog import load_catalog, read_json_lines
 from ..errors import ConfigurationError
 from ..indexes.reference import ToolReference
+from ..names import closest_names
 
-__all__ = ["LabelledQuery", "LabelledSet", "load_labelled_set", "load_queries"]
+__all__ = ["LabelledQuery", "LabelledSet", "catalog_in", "labelled_set", "load_labelled_set", "load_queries"]
+
+
+_CATALOGS = ("catalog.json", "catalog.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +66,30 @@ def load_labelled_set(folder: str | Path) -> LabelledSet:
     folder = Path(folder)
     if not folder.is_dir():
         raise ConfigurationError(f"{folder}: is not a folder with catalog.jsonl and queries.jsonl")
-    listed = folder / "catalog.json"
-    return labelled_set(listed if listed.is_file() else folder / "catalog.jsonl", folder / "queries.jsonl")
+    return labelled_set(catalog_in(folder), folder / "queries.jsonl", folder.resolve().name)
 
 
-def labelled_set(catalog: Path, queries: Path) -> LabelledSet:
-    """Read a catalogue and its queries from two files; the name of the folder of the queries is the set's.
+def catalog_in(folder: Path) -> Path:
+    """Return the file of the catalogue in a folder.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    for name in _CATALOGS:
+        if (folder / name).is_file():
+            return folder / name
+    raise ConfigurationError(f"the folder {folder} holds no {' or '.join(_CATALOGS)}")
+
+
+def labelled_set(catalog: Path, queries: Path, name: str | None = None) -> LabelledSet:
+    """Read a catalogue and its queries from two files; by default the set is called as the catalogue's file.
 
     Raises:
         ConfigurationError: as `load_labelled_set`.
     """
     tools = tuple(tool.reference for tool in load_catalog(catalog))
     known = frozenset(tool.name for tool in tools)
-    return LabelledSet(queries.resolve().parent.name, tools, load_queries(queries, known))
+    return LabelledSet(name or catalog.name, tools, load_queries(queries, known))
 
 
 def load_queries(path: Path, known: Collection[str]) -> tuple[LabelledQuery, ...]:
@@ -105,7 +120,9 @@ def _query(value: Any, place: str, known: Collection[str]) -> LabelledQuery:
         raise ConfigurationError(f'{place}: "any" is true or false')
     unknown = [name for name in relevant if name not in known]
     if unknown:
-        raise ConfigurationError(f"{place}: the catalogue has no tool {unknown[0]!r}")
+        closest = ", ".join(map(repr, closest_names(unknown[0], known)))
+        hint = f"; the closest names are {closest}" if closest else ""
+        raise ConfigurationError(f"{place}: the catalogue has no tool {unknown[0]!r}{hint}")
     return LabelledQuery(text, tuple(dict.fromkeys(relevant)), alternatives)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,23 @@ from typing import Any
 
 from ..errors import ConfigurationError
 
-__all__ = ["write_json", "write_text"]
+__all__ = ["check_targets", "write_json", "write_text"]
+
+
+def check_targets(*targets: Path | str | None) -> None:
+    """Find out before a long run that a report could not be written at its end; None and ``-`` are no files.
+
+    Raises:
+        ConfigurationError: the folder of a file is not there, is not writable, or the file is a folder or protected.
+    """
+    for path in [Path(target) for target in targets if target is not None and str(target) != "-"]:
+        folder = path.parent
+        if path.is_dir():
+            raise ConfigurationError(f"{path}: cannot be written: it is a folder")
+        if not folder.is_dir():
+            raise ConfigurationError(f"{path}: cannot be written: there is no folder {folder}")
+        if not os.access(path if path.exists() else folder, os.W_OK):
+            raise ConfigurationError(f"{path}: cannot be written: no permission")
 
 
 def write_json(report: Mapping[str, Any], target: str) -> None:

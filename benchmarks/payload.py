@@ -71,6 +71,10 @@ class PayloadCounter:
         """The tokens of the definitions of `tools`."""
         return self.definitions(tuple(map(_json, wire_tools(tools))))
 
+    def each_of(self, tools: Sequence[Tool]) -> list[int]:
+        """The tokens of the definition of each tool by itself."""
+        return [self._count(_json(definition)) for definition in wire_tools(tools)]
+
     def shared(self, payload: Payload, before: Payload) -> int:
         """The tokens of the longest beginning that two requests have in common: tools, then system, then messages."""
         shared = _common(payload.tools, before.tools)

@@ -9,11 +9,16 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
+
+from ..console import harmless
+from .wording import count_of, pays_sentence, source_name
 
 __all__ = ["make_table", "print_servers", "print_suite"]
 
 _STYLES = {"named": "in the tool's words", "paraphrase": "no word of the tool", "no_tool": "no tool fits"}
 _LISTED_LOSSES = 20
+_LISTED_SIZES = 10
 
 
 def print_servers(console: Console, servers: Sequence[Mapping[str, Any]]) -> None:
@@ -35,10 +40,13 @@ def print_suite(console: Console, suite: Mapping[str, Any], counter: str, prices
         _print_losses(console, suite)
     else:
         console.print(_heading(suite, counter))
+        if suite["definitions"]:
+            _print_definitions(console, suite)
     if suite["skipped"]:
         skipped = f"Skipped, since a tool they need was not listed: {', '.join(suite['skipped'])}"
         console.print(escape(skipped), style="yellow")
-    _print_break_even(console, suite)
+    if suite["break_even"]:
+        console.print(pays_sentence(suite))
     if suite["note"]:
         console.print(escape(suite["note"]))
     console.print()
@@ -98,21 +106,31 @@ def _print_losses(console: Console, suite: Mapping[str, Any]) -> None:
         console.print(f"and {len(losses) - _LISTED_LOSSES} more, all of them in the file of --json\n")
 
 
-def _print_break_even(console: Console, suite: Mapping[str, Any]) -> None:
-    found = suite["break_even"]
-    size = f"{found['average_definition']:.0f} tokens a definition"
-    if found["tools"] is None:
-        console.print(f"For a task of one call, {suite['tools']} tools ({size}) are too few for searching to pay.")
-        return
-    console.print(
-        f"For a task of one call, searching takes fewer tokens from {found['tools']} tools on ({size}); "
-        f"with all {suite['tools']} it is {found['with_search']:,.0f} instead of {found['with_all']:,.0f}."
-    )
+def _print_definitions(console: Console, suite: Mapping[str, Any]) -> None:
+    """The sources and the largest tools: what a catalogue without tasks has to tell."""
+    found = suite["definitions"]
+    by_source = any(source["name"] is not None for source in found["sources"])
+    if by_source:
+        table = make_table("Definitions by source", left=("source",), right=("tools", "tokens"))
+        for source in found["sources"][:_LISTED_SIZES]:
+            table.add_row(_shown(source_name(source["name"])), f"{source['tools']:,}", f"{source['tokens']:,}")
+        console.print(table)
+    left = ("tool", "source") if by_source else ("tool",)
+    table = make_table("The largest definitions", left=left, right=("tokens",))
+    for tool in found["largest"][:_LISTED_SIZES]:
+        names = (tool["name"], source_name(tool["source"]))
+        table.add_row(*map(_shown, names[: len(left)]), f"{tool['tokens']:,}")
+    console.print(table)
 
 
 def _heading(suite: Mapping[str, Any], counter: str) -> str:
     definitions = f"{suite['definition_tokens']:,} tokens of definitions by {counter}"
-    return f"[bold]{escape(suite['name'])}[/bold]: {suite['tools']} tools, {definitions}"
+    return f"[bold]{escape(suite['name'])}[/bold]: {count_of(suite['tools'], 'tool')}, {definitions}"
+
+
+def _shown(text: str) -> Text:
+    """A name from a catalogue: nothing in it is taken for markup or steers the terminal."""
+    return Text(harmless(text))
 
 
 def make_table(title: str, *, left: Sequence[str], right: Sequence[str]) -> Table:

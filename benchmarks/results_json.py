@@ -8,6 +8,7 @@ from typing import Any
 
 from .break_even import BreakEven
 from .caching import CachePrices
+from .definitions import DefinitionSizes
 from .provenance import provenance
 from .savings import Contender, Savings, Totals
 from .servers import ServerListing
@@ -31,13 +32,16 @@ def report_json(
     }
 
 
-def suite_json(savings: Savings, break_even: BreakEven | None = None, note: str = "") -> dict[str, Any]:
+def suite_json(
+    savings: Savings, break_even: BreakEven | None = None, note: str = "", definitions: DefinitionSizes | None = None
+) -> dict[str, Any]:
     """The outcome for one catalogue, with a note to print below it."""
     return {
         "name": savings.name,
         "note": note,
         "tools": savings.tools,
         "definition_tokens": savings.definition_tokens,
+        "definitions": None if definitions is None else asdict(definitions),
         "break_even": None if break_even is None else asdict(break_even),
         "tasks": len(savings.baseline.runs),
         "skipped": list(savings.skipped),

@@ -14,17 +14,15 @@ from rich.console import Console
 
 from ..console import clear_errors, make_console, quiet_logs
 from ..errors import ConfigurationError, ToolSearchError
-from .labelled import LabelledSet, labelled_set, load_labelled_set
+from .labelled import LabelledSet, catalog_in, labelled_set, load_labelled_set
 from .memory import measure_memory
-from .output import write_json, write_text
+from .output import check_targets, write_json, write_text
 from .peers import PEERS, installed_peers
 from .rivals import Rival, own_rival, peer_rival
 from .run import default_indexes, make_indexes
 from .svg import check_image_name, write_image
 
 __all__ = ["retrieval"]
-
-_CATALOGS = ("catalog.json", "catalog.jsonl")
 
 _Folders = Annotated[
     list[Path] | None, typer.Argument(metavar="DIR", help="Folders with catalog.jsonl and queries.jsonl.")
@@ -48,7 +46,12 @@ _Embedder = Annotated[str | None, typer.Option(help="The model of vector and hyb
 _Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write the outcome here as JSON; - prints it.")
 ]
-_Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Write plots: .svg, .png, or .html with all tables.")]
+_Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the plots alone: .svg, or .png with the extra plot.")
+]
+_Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write the tables and plots here, as one page.")
+]
 _Failures = Annotated[int, typer.Option(min=0, help="Show so many queries of each index that found nothing right.")]
 
 
@@ -63,16 +66,18 @@ def retrieval(
     embedder: _Embedder = None,
     memory: Annotated[bool, typer.Option(help="Measure memory, each index in a process of its own.")] = True,
     json_file: _Json = None,
+    html_file: _Html = None,
     plot: _Plot = None,
     failures: _Failures = 0,
 ) -> None:
     """Ask indexes labelled queries: recall, nDCG, hit rate, MRR, speed and memory of each, and of its peers."""
     from .figures import sections, set_title
     from .provenance import provenance
-    from .retrieval_report import print_set
+    from .retrieval_report import print_set, retrieval_html
 
     with clear_errors():
         _check_plot(plot)
+        check_targets(json_file, html_file, plot)
         sets = [(one.sample(limit), path) for one, path in _sets(folders or (), catalog, queries)]
         console = make_console(stderr=json_file == "-")
         rivals, skipped = _rivals(index, peer if peers else (), embedder, sets[0][0], console)
@@ -99,6 +104,8 @@ def retrieval(
             console.print(f"Left out {name}: {reason}", style="yellow", markup=False)
         if json_file:
             write_json(report, json_file)
+        if html_file:
+            write_text(retrieval_html(report), html_file)
         if plot:
             _draw(report, plot)
 
@@ -112,8 +119,7 @@ def _sets(folders: Sequence[Path], catalog: Path | None, queries: Path | None) -
     elif not folders:
         raise ConfigurationError("give a folder with catalog.jsonl and queries.jsonl, or --catalog and --queries")
     for folder in folders:
-        labelled = load_labelled_set(folder)
-        yield labelled, next(folder / name for name in _CATALOGS if (folder / name).is_file())
+        yield load_labelled_set(folder), catalog_in(folder)
 
 
 def _rivals(

@@ -13,6 +13,7 @@ from .html_page import html_page, html_table
 from .report import make_table
 from .retrieval import Measured
 from .svg import Bar, Panel, figure, plain
+from .wording import count_of
 
 __all__ = ["print_failures", "print_set", "retrieval_figure", "retrieval_html", "table_rows"]
 
@@ -33,7 +34,8 @@ def print_set(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -
 def print_failures(console: Console, measured: Measured, count: int) -> None:
     """Print the first queries that found none of their tools."""
     shown = measured.failures[:count]
-    console.print(f"[bold]{escape(measured.rival)}[/bold]: {len(measured.failures)} queries found none of their tools")
+    failed = count_of(len(measured.failures), "query", "queries")
+    console.print(f"[bold]{escape(measured.rival)}[/bold]: {failed} found none of the tools wanted")
     for failure in shown:
         console.print(f"  {failure.query.text[:200]!r}", markup=False)
         console.print(f"    wanted {', '.join(failure.query.relevant)}", markup=False, style="dim")

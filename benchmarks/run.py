@@ -17,6 +17,7 @@ from ..tokens import TokenCounter
 from ..tool import Tool
 from .break_even import find_break_even
 from .caching import CachePrices
+from .definitions import measure_definitions
 from .payload import PayloadCounter
 from .results_json import suite_json
 from .savings import measure_savings
@@ -100,7 +101,7 @@ def run_suite(
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Measure one suite and return it as JSON; without tasks, only its size and the break-even size (with bm25).
+    """Measure one suite and return it as JSON; without tasks, only its sizes and the break-even size (with bm25).
 
     Raises:
         ConfigurationError: there are tasks, and each names a tool that is not there.
@@ -112,7 +113,12 @@ def run_suite(
             f"{suite.name}: no task can be played: each of the {len(suite.tasks)} names a tool that is not there"
         )
     index = indexes.get("bm25") or next(iter(indexes.values()))
-    return suite_json(savings, find_break_even(suite.tools, index, payloads), suite.note)
+    return suite_json(
+        savings,
+        find_break_even(suite.tools, index, payloads),
+        suite.note,
+        measure_definitions(suite.tools, payloads),
+    )
 
 
 def _vector_index(embedder: str | None) -> ToolIndex:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .html_page import html_page, html_table
+from .sizes_html import break_even_html, definitions_html
 from .svg import Bar, Panel, figure, plain
+from .wording import count_of
 
 __all__ = ["savings_html"]
 
@@ -26,9 +28,10 @@ def savings_html(report: Mapping[str, Any]) -> str:
 
 def _suite(suite: Mapping[str, Any], report: Mapping[str, Any]) -> str:
     heading = f"<h2>{plain(suite['name'])}</h2>"
+    tasks = count_of(suite["tasks"], "task") if suite["tasks"] else "no tasks played"
     size = (
-        f"{suite['tools']:,} tools, {suite['definition_tokens']:,} tokens of definitions by {report['counter']}, "
-        f"{suite['tasks']:,} tasks"
+        f"{count_of(suite['tools'], 'tool')}, {suite['definition_tokens']:,} tokens of definitions by "
+        f"{report['counter']}, {tasks}"
     )
     parts = [heading, f"<p>{plain(size)}.</p>"]
     if suite["tasks"]:
@@ -46,7 +49,9 @@ def _suite(suite: Mapping[str, Any], report: Mapping[str, Any]) -> str:
         parts.append(f"<p>Skipped, since a tool they need was not listed: {plain(', '.join(suite['skipped']))}.</p>")
     if suite["note"]:
         parts.append(f"<p>{plain(suite['note'])}</p>")
-    parts.append(f"<p>{plain(_break_even(suite))}</p>")
+    parts.append(break_even_html(suite))
+    if suite.get("definitions"):
+        parts.append(definitions_html(suite))
     return "\n".join(parts)
 
 
@@ -138,16 +143,4 @@ def _prices(prices: Mapping[str, Any]) -> str:
     return (
         f"In tokens of plain input a task: {prices['read']:g} to read from the cache, {prices['write']:g} to write, "
         f"{prices['output']:g} for output; prompts under {prices['minimum']:,} tokens are not cached."
-    )
-
-
-def _break_even(suite: Mapping[str, Any]) -> str:
-    found = suite["break_even"]
-    if not found:
-        return ""
-    if found["tools"] is None:
-        return f"For a task of one call, {suite['tools']:,} tools are too few for searching to pay."
-    return (
-        f"For a task of one call, searching takes fewer tokens from {found['tools']:,} tools of this size on; with all "
-        f"{suite['tools']:,} it is {found['with_search']:,.0f} instead of {found['with_all']:,.0f}."
     )

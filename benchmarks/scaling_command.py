@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..console import clear_errors, make_console
 from .figures import check_cells
-from .output import write_json
+from .output import check_targets, write_json
 from .provenance import provenance
 from .report import make_table
 from .scaling import SIZES, SLACK, Check, run_scaling
@@ -45,6 +45,7 @@ def scaling(
     with clear_errors():
         if plot:
             check_image_name(plot)
+        check_targets(json_file, plot)
         material = material_from(tools) if tools else bundled_material()
         console = make_console(stderr=json_file == "-")
         with console.status("") as status:

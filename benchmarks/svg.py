@@ -8,15 +8,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from unicodedata import east_asian_width
 
 from ..errors import ConfigurationError, MissingExtraError
 
-__all__ = ["Bar", "Panel", "check_image_name", "figure", "plain", "write_image"]
+__all__ = [
+    "COLOURS",
+    "INK",
+    "RULE",
+    "Bar",
+    "Panel",
+    "check_image_name",
+    "document",
+    "figure",
+    "plain",
+    "write_image",
+]
 
-_WIDTH, _LABEL, _VALUE, _GAP = 460, 120, 150, 24
+COLOURS = {"own": "#2563a8", "peer": "#9aa3ad", "base": "#d18b2c", "bad": "#b3403a"}
+INK, RULE = "#1f2328", "#d8dde3"
+
+_ROOM, _VALUE, _GAP, _CHARACTER = 190, 150, 24, 7
 _ROW, _HEAD, _FOOT = 22, 40, 14
-_COLOURS = {"own": "#2563a8", "peer": "#9aa3ad", "base": "#d18b2c", "bad": "#b3403a"}
-_INK, _PAPER, _LINE = "#1f2328", "#ffffff", "#d8dde3"
+_PAPER = "#ffffff"
 _DECADES_SHOWN = 2.5
 # XML 1.0 cannot hold these, however they are written.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -48,12 +62,24 @@ class Panel:
         bars: from the top down.
         log: the length goes by the logarithm: for values that differ by factors of ten. Zero and below have no length.
         most: the value of the full length; by default that of the longest bar.
+        letters: how long a label may be; of a longer one the beginning is shown, and the whole when pointed at.
     """
 
     title: str
     bars: Sequence[Bar]
     log: bool = False
     most: float | None = None
+    letters: int = 18
+
+    @property
+    def margin(self) -> int:
+        """The pixels for the labels."""
+        return max(120, self.letters * _CHARACTER)
+
+    @property
+    def width(self) -> int:
+        """Its width in pixels."""
+        return self.margin + _ROOM + _VALUE
 
     @property
     def height(self) -> int:
@@ -71,20 +97,25 @@ def figure(title: str, panels: Sequence[Panel], *, columns: int = 2) -> str:
     """
     columns = max(1, min(columns, len(panels)))
     rows = [panels[at : at + columns] for at in range(0, len(panels), columns)]
+    column_width = max((panel.width for panel in panels), default=0) + _GAP
     parts: list[str] = []
     top = 44
     for row in rows:
         for column, panel in enumerate(row):
-            parts.append(f'<g transform="translate({16 + column * (_WIDTH + _GAP)} {top})">{_drawn(panel)}</g>')
+            parts.append(f'<g transform="translate({16 + column * column_width} {top})">{_drawn(panel)}</g>')
         top += max(panel.height for panel in row)
-    width, height = 16 + columns * (_WIDTH + _GAP), top + 8
+    return document(title, 16 + columns * column_width, top + 8, "".join(parts))
+
+
+def document(title: str, width: int, height: int, content: str) -> str:
+    """Return an SVG document of this size on white paper, with a heading above the content."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="12" fill="{_INK}">'
+        f'role="img" font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="12" fill="{INK}">'
         f"<title>{plain(title)}</title>"
         f'<rect width="{width}" height="{height}" fill="{_PAPER}"/>'
         f'<text x="16" y="28" font-size="17" font-weight="bold">{plain(title)}</text>'
-        f"{''.join(parts)}</svg>\n"
+        f"{content}</svg>\n"
     )
 
 
@@ -124,16 +155,16 @@ def _rastered(svg: str) -> bytes:
 
 def _drawn(panel: Panel) -> str:
     parts = [f'<text y="22" font-weight="bold">{plain(panel.title)}</text>']
-    room = _WIDTH - _LABEL - _VALUE
-    parts.append(f'<line x1="{_LABEL}" y1="{_HEAD - 8}" x2="{_LABEL}" y2="{panel.height - _FOOT}" stroke="{_LINE}"/>')
+    left = panel.margin
+    parts.append(f'<line x1="{left}" y1="{_HEAD - 8}" x2="{left}" y2="{panel.height - _FOOT}" stroke="{RULE}"/>')
     for number, bar in enumerate(panel.bars):
         y = _HEAD + number * _ROW
-        length = round(room * _share(bar.value, panel), 1)
-        colour = _COLOURS.get(bar.kind, _COLOURS["own"])
+        length = round(_ROOM * _share(bar.value, panel), 1)
+        colour = COLOURS.get(bar.kind, COLOURS["own"])
         parts.append(
-            f'<text x="{_LABEL - 8}" y="{y + 7}" text-anchor="end">{plain(_cut(bar.label))}</text>'
-            f'<rect x="{_LABEL}" y="{y - 5}" width="{length}" height="15" rx="2" fill="{colour}"/>'
-            f'<text x="{_LABEL + length + 6}" y="{y + 7}">{plain(bar.text)}</text>'
+            f'<text x="{left - 8}" y="{y + 7}" text-anchor="end">{_label(bar.label, panel.letters)}</text>'
+            f'<rect x="{left}" y="{y - 5}" width="{length}" height="15" rx="2" fill="{colour}"/>'
+            f'<text x="{left + length + 6}" y="{y + 7}">{plain(bar.text)}</text>'
         )
     return "".join(parts)
 
@@ -151,5 +182,15 @@ def _share(value: float | None, panel: Panel) -> float:
     return min(1.0, max(0.0, 1 + math.log10(value / most) / decades))
 
 
-def _cut(label: str) -> str:
-    return label if len(label) <= 18 else f"{label[:17]}…"
+def _label(label: str, letters: int) -> str:
+    if _breadth(label) <= letters:
+        return plain(label)
+    shown = label[:letters]
+    while _breadth(shown) >= letters:
+        shown = shown[:-1]
+    return f"{plain(shown)}…<title>{plain(label)}</title>"
+
+
+def _breadth(text: str) -> int:
+    """The letters a text takes the room of; those of East Asia take two."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -68,7 +68,8 @@ def test_a_line_separator_within_a_text_does_not_end_a_line(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        pytest.param("", ":1: is not JSON", id="empty"),
+        pytest.param("", "holds no tools", id="empty"),
+        pytest.param(" \n\n", "holds no tools", id="blank"),
         pytest.param("[]", "holds no tools", id="no tools"),
         pytest.param('{"tools": []}', "holds no tools", id="no tools in an answer"),
         pytest.param("[\n  {\n    'name': 1\n  }\n]", ":3: is not JSON", id="single quotes"),

@@ -106,6 +106,7 @@ def test_a_catalogue_and_queries_of_ones_own(folder: Path, tmp_path: Path) -> No
     catalog.write_text(json.dumps([{"server": "web", "tools": TOOLS}]))
     report = report_of("--catalog", catalog, "--queries", folder / "queries.jsonl", *QUICK)
     assert report["sets"][0]["tools"] == 3
+    assert report["sets"][0]["name"] == "mine.json"
 
 
 def test_memory_is_measured_in_a_process_of_its_own(folder: Path) -> None:
@@ -131,7 +132,8 @@ def test_plots_as_svg_and_as_a_page(folder: Path, tmp_path: Path) -> None:
     assert run(folder, *QUICK, "--plot", svg).exit_code == 0
     texts = {element.text for element in ET.parse(svg).iter()}
     assert {"bm25", "regex", "66.7 %", "recall@5"} <= texts
-    assert run(folder, *QUICK, "--plot", page).exit_code == 0
+    assert run(folder, *QUICK, "--html", page).exit_code == 0
+    assert run(folder, *QUICK, "--plot", tmp_path / "same.html").exit_code == 0
     text = page.read_text("utf-8")
     assert "tiny &lt;set&gt;" in text
     assert "<set>" not in text
@@ -142,7 +144,7 @@ def test_plots_as_svg_and_as_a_page(folder: Path, tmp_path: Path) -> None:
 
 def test_failed_queries_can_be_listed(folder: Path) -> None:
     result = run(folder, *QUICK, "--failures", "5")
-    assert "bm25: 1 queries found none of their tools" in result.stdout
+    assert "bm25: 1 query found none of the tools wanted" in result.stdout
     assert "'zzyzx'" in result.stdout
     assert "wanted send_mail" in result.stdout
 
@@ -159,6 +161,7 @@ def test_failed_queries_can_be_listed(folder: Path) -> None:
         ('{"query": "x", "relevant": [1]}', '"relevant"'),
         ('{"query": "x", "relevant": ["read_file"], "any": 1}', '"any"'),
         ('{"query": "x", "relevant": ["nothing"]}', "no tool 'nothing'"),
+        ('{"query": "x", "relevant": ["readfile"]}', "the closest names are 'read_file'"),
     ],
 )
 def test_a_bad_query_is_one_line_with_its_place(folder: Path, line: str, complaint: str) -> None:
@@ -170,6 +173,7 @@ def test_missing_files_and_flags_are_one_line(folder: Path, tmp_path: Path) -> N
     assert_refused(run(*QUICK), "--catalog and --queries")
     assert_refused(run("--catalog", folder / "catalog.jsonl", *QUICK), "go together")
     assert_refused(run(tmp_path / "nowhere", *QUICK), "is not a folder")
+    assert_refused(run(tmp_path, *QUICK), "holds no catalog.json or catalog.jsonl")
     (folder / "queries.jsonl").write_text("\n")
     assert_refused(run(folder, *QUICK), "holds no queries")
     (folder / "queries.jsonl").unlink()
@@ -182,9 +186,14 @@ def test_unknown_names_and_endings_are_one_line(folder: Path, tmp_path: Path) ->
     assert_refused(run(folder, "--index", "magic"), "'magic'")
     assert_refused(run(folder, "--index", "bm25", "--peer", "magic"), "no peer 'magic'", "ratel")
     assert_refused(run(folder, *QUICK, "--plot", tmp_path / "x.gif"), ".svg or .png", ".html")
-    result = run(folder, *QUICK, "--json", tmp_path / "none" / "x.json")
-    assert result.exit_code == 2
-    assert "cannot be written" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--json", "--html", "--plot"])
+def test_a_report_that_could_not_be_written_is_refused_before_the_run(folder: Path, option: str) -> None:
+    missing, taken = folder / "none" / "x.svg", folder / "x.svg"
+    taken.mkdir()
+    assert_refused(run(folder, *QUICK, option, missing), "cannot be written: there is no folder")
+    assert_refused(run(folder, *QUICK, option, taken), "cannot be written: it is a folder")
 
 
 def test_peers_that_are_not_installed_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

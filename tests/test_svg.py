@@ -86,3 +86,18 @@ def test_a_png_needs_the_extra_and_says_so(tmp_path: Path) -> None:
     else:
         write_image(document, path)
         assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("label", "cut"), [("a" * 18, False), ("a" * 19, True), ("検" * 9, False), ("検" * 10, True)])
+def test_a_label_too_long_for_its_room_is_cut_and_told_whole(label: str, cut: bool) -> None:
+    tree = ET.fromstring(figure("t", [Panel("p", [Bar(label, 1, "1")])]))
+    (text,) = (text for text in tree.iter(f"{SVG}text") if (text.text or "").startswith(label[:3]))
+    assert (text.text != label) == cut
+    assert text.findtext(f"{SVG}title") == (label if cut else None)
+
+
+def test_room_for_longer_labels_makes_the_figure_wider() -> None:
+    label = "a" * 40
+    narrow, wide = (ET.fromstring(figure("t", [Panel("p", [Bar(label, 1, "1")], letters=n)])) for n in (18, 40))
+    assert int(wide.get("width", "")) > int(narrow.get("width", ""))
+    assert label in {text.text for text in wide.iter(f"{SVG}text")}

@@ -83,6 +83,8 @@ def _read(path: Path) -> str:
 
 def _entries(path: Path) -> Iterator[_Entry]:
     text = _read(path)
+    if not text.strip():
+        return
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

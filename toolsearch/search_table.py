@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from textwrap import shorten
 
 from rich import box
@@ -10,11 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .console import harmless
 from .indexes.response import ToolHit, ToolSearchResponse
 
 __all__ = ["print_response"]
-
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def print_response(console: Console, response: ToolSearchResponse) -> None:
@@ -30,9 +28,9 @@ def print_response(console: Console, response: ToolSearchResponse) -> None:
             lines = hit.description.strip().splitlines()
             # Text, not str: a description may hold what rich takes for markup.
             name, reason, description = (
-                Text(_plain(hit.name)),
+                Text(harmless(hit.name)),
                 Text(_reason(hit)),
-                Text(_plain(shorten(lines[0], 70, placeholder="…")) if lines else ""),
+                Text(harmless(shorten(lines[0], 70, placeholder="…")) if lines else ""),
             )
             table.add_row(str(rank), name, f"{hit.score:.3f}", reason, description)
         console.print(table)
@@ -46,8 +44,3 @@ def print_response(console: Console, response: ToolSearchResponse) -> None:
 
 def _reason(hit: ToolHit) -> str:
     return "; ".join(f"{match.term} in {', '.join(match.fields)}" for match in hit.matched)
-
-
-def _plain(text: str) -> str:
-    """The text without controls and direction overrides: a server's description must not steer the terminal."""
-    return _STEERING.sub("\ufffd", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from .errors import ConfigurationError, MissingExtraError
 
@@ -123,6 +123,8 @@ def token_counter(name: CounterName = "auto") -> TokenCounter:
             return TiktokenCounter()
         except MissingExtraError:
             return EstimateTokenCounter()
+    if name not in (known := get_args(CounterName)):
+        raise ConfigurationError(f"there is no token counter {name!r}; there are: {', '.join(known)}")
     return TiktokenCounter(name)
 
 
