@@ -32,7 +32,8 @@ class EmbeddingCache:
 
     Memory is bounded: the least recently used rows go first. A folder keeps one small file a text, written
     aside and moved into place, with a checksum; a damaged file counts as missing and is written again. Nothing that
-    goes wrong with the folder stops a build: it is logged once, and memory serves alone. Texts are not stored.
+    goes wrong with the folder stops a build: it is logged once, what can be kept there is, and memory serves for the
+    rest. Texts are not stored.
 
     Args:
         folder: where to keep rows between runs; made when first written to. None: memory only.
@@ -79,8 +80,7 @@ class EmbeddingCache:
         self._remember(embedder_id, kept)
         if self.folder is not None:
             for text, row in kept.items():
-                if not self._write(self._path(embedder_id, _key(embedder_id, text)), row):
-                    return
+                self._write(self._path(embedder_id, _key(embedder_id, text)), row)
 
     def __len__(self) -> int:
         """Return how many rows are in memory."""
@@ -120,7 +120,7 @@ class EmbeddingCache:
             return None
         return np.frombuffer(body, dtype="<f4").astype(np.float32)
 
-    def _write(self, path: Path, row: NDArray[np.float32]) -> bool:
+    def _write(self, path: Path, row: NDArray[np.float32]) -> None:
         body = row.astype("<f4").tobytes()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -135,14 +135,12 @@ class EmbeddingCache:
                 raise
         except OSError as error:
             self._warn(error)
-            return False
-        return True
 
     def _warn(self, error: OSError) -> None:
         if not self._warned:
             self._warned = True
             _log.warning(
-                "toolsearch.embeddings_not_kept embeddings cannot be kept in %s, only in memory: %s",
+                "toolsearch.embeddings_not_kept some or all embeddings cannot be kept in %s, only in memory: %s",
                 self.folder,
                 error,
                 extra={"folder": str(self.folder), "error_type": type(error).__name__},

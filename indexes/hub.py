@@ -43,7 +43,9 @@ def may_be_a_name(text: str) -> bool:
 def refusal(error: BaseException | None) -> BaseException | None:
     """Return the hub's answer, in an error or in one that it came from, that it has no such model for us, if any."""
     kinds: Any = importlib.import_module("huggingface_hub.errors")
-    refusals = tuple(found for name in _REFUSALS if (found := getattr(kinds, name, None)) is not None)
+    refusals: tuple[type[BaseException], ...] = tuple(
+        found for name in _REFUSALS if (found := getattr(kinds, name, None)) is not None
+    )
     while error is not None:
         if isinstance(error, refusals):
             return error

@@ -195,3 +195,23 @@ def test_a_folder_where_a_row_should_be_is_missing_and_harms_nothing(tmp_path: P
     cache.put("one", {"a": row(1), "b": row(2)})
     assert sorted(cache.get("one", ["a", "b"])) == ["a", "b"]
     assert "embeddings_not_kept" in caplog.text
+
+
+@pytest.mark.parametrize("ending", ["folder", "file"])
+def test_what_is_in_the_way_of_one_row_keeps_no_other_from_the_folder(tmp_path: Path, caplog, ending: str):
+    """It is logged once, whatever is in the way and however often it is met."""
+    texts = [str(number) for number in range(20)]
+    EmbeddingCache(tmp_path).put("one", {texts[0]: row(0)})
+    (file,) = tmp_path.rglob("*.vec")
+    file.unlink()
+    if ending == "folder":
+        file.mkdir()
+    else:
+        file.parent.rmdir()
+        file.parent.write_text("in the way")
+    cache = EmbeddingCache(tmp_path)
+    for _ in range(2):
+        cache.put("one", {text: row(float(text)) for text in texts})
+    assert sorted(cache.get("one", texts)) == sorted(texts)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert EmbeddingCache(tmp_path).get("one", texts).keys() == set(texts[1:])
