@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from .analysis import analysed, joined
+from .identifiers import identifier_key
 from .reference import ToolReference
 from .written import neighbours, pair
 
@@ -134,7 +135,7 @@ def tool_terms(tool: ToolReference) -> ToolTerms:
 
 
 def parameter_texts(schema: Mapping[str, Any] | None) -> list[str]:
-    """Return the names, descriptions and allowed values a JSON Schema gives its parameters, nested ones too.
+    """Return the names, titles, descriptions and allowed values a JSON Schema gives its parameters, nested ones too.
 
     Looks five levels deep and at a bounded number of nodes, so that no schema, however made, is dear.
     """
@@ -165,12 +166,23 @@ def _add_children(keyword: str, value: object, found: list[str], below: list[Map
     """Add the schemas under one keyword to `below`, and the names of parameters to `found`."""
     if isinstance(value, dict) and keyword in _NAMED:
         if keyword == "properties":
-            found.extend(key for key in value if isinstance(key, str))
+            for key, schema in value.items():
+                _add_names(key, schema, found)
         below.extend(_mappings(value.values()))
     elif keyword in _ALTERNATIVES and isinstance(value, (list, tuple)):
         below.extend(_mappings(value))
     elif keyword in _NESTED:
         below.extend(_mappings([value]))
+
+
+def _add_names(key: object, schema: object, found: list[str]) -> None:
+    """Add the name of a parameter, and its title where that is more than the name in other casing."""
+    if not isinstance(key, str):
+        return
+    found.append(key)
+    title = schema.get("title") if isinstance(schema, dict) else None
+    if isinstance(title, str) and identifier_key(title) != identifier_key(key):
+        found.append(title)
 
 
 def _mappings(values: Iterable[object]) -> list[Mapping[str, Any]]:

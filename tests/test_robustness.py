@@ -207,6 +207,31 @@ def test_a_schema_of_any_size_is_read_as_far_as_is_sensible(make: Make) -> None:
     assert searcher.search("wide").names == ("wide",)
 
 
+def test_what_of_a_schema_is_searched(make: Make) -> None:
+    """What names and describes parameters and the values they allow; a title only where it is more than the name."""
+    schema = {
+        "title": "rootword",
+        "description": "aboutword",
+        "required": ["nameWord"],
+        "properties": {
+            "nameWord": {"title": "Titleword Of It", "default": "defaultword", "examples": ["exampleword"]},
+            "kind": {
+                "title": "Kind",
+                "enum": ["enumword", 5],
+                "description": "describingword",
+                "pattern": "patternword",
+            },
+            "fixed": {"const": "constword"},
+            "list": {"items": {"properties": {"innerword": {"type": "string", "format": "formatword"}}}},
+        },
+    }
+    searcher = make().build([ToolReference(name="any", parameters=schema), ToolReference(name="kind")])
+    found = ("nameWord", "titleword", "enumword", "describingword", "constword", "innerword")
+    left_out = ("rootword", "aboutword", "defaultword", "exampleword", "patternword", "formatword", "string")
+    assert [word for word in found if searcher.search(word).names != ("any",)] == []
+    assert [word for word in left_out if searcher.search(word).names] == []
+
+
 @pytest.mark.parametrize(
     ("tools", "said"),
     [

@@ -456,6 +456,9 @@ def test_an_mcp_definition_runs_beside_others_only_if_it_says_that_it_reads():
     assert made(annotations={"readOnlyHint": True}).concurrent
     assert Tool.from_definition({"name": "ping", "input_schema": {}}).concurrent
     assert Tool.from_definition({"name": "ping", "inputSchema": {}}, concurrent=True).concurrent
+    assert made(title="Sonar").search_text == made(annotations={"title": "Sonar"}).search_text == "Sonar"
+    assert made(title="Sonar", annotations={"title": "Echo"}).search_text == "Sonar"
+    assert made(annotations={"title": 5}).search_text == ""
     assert made(title="Ping a host").search_text == "Ping a host"
 
 

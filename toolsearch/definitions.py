@@ -69,11 +69,11 @@ def read_definition(definition: object) -> Definition:
 def _options(definition: object) -> ToolOptions:
     """The title as search text, and for MCP whether it may run beside others: only when it says it just reads."""
     options = ToolOptions()
-    title = _get(definition, "title")
+    annotations = _get(definition, "annotations")
+    title = _get(definition, "title") or _get(annotations, "title")
     if isinstance(title, str) and title:
         options["search_text"] = title
     if _get(definition, "inputSchema") is not None or not isinstance(definition, Mapping):
-        annotations = _get(definition, "annotations")
         options["concurrent"] = True in (_get(annotations, "readOnlyHint"), _get(annotations, "read_only_hint"))
     return options
 
