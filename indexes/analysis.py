@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
+from .folding import fold
 from .identifiers import readable
 from .stemming import stem
 
@@ -36,11 +37,7 @@ _UNSPACED = (
 )
 _FIRST_IDEOGRAPH = "\u3005"
 _RUNS = re.compile(f"([{_UNSPACED}]+)|([^{_UNSPACED}]+)")
-# Vowel signs of Arabic and Hebrew, and the stretching stroke: most writers leave them out.
-_UNWRITTEN = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
-_WITHOUT_ACCENT = str.maketrans(
-    {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ё": "е"}
-)
+_INSIDE = re.compile(f"(?<![{_UNSPACED}])\u200b(?![{_UNSPACED}])")
 
 
 class _Separators(dict[int, str]):
@@ -49,7 +46,7 @@ class _Separators(dict[int, str]):
     def __missing__(self, code: int) -> str:
         char = chr(code)
         kind = unicodedata.category(char)
-        # Invisible joiners and soft hyphens stand inside words; the zero-width space stands between them.
+        # Invisible joiners and soft hyphens stand inside words; the zero-width space, left by `words`, between them.
         invisible = kind == "Cf" and code != 0x200B
         kept = char if kind[0] in "LMN" else "" if invisible else " "
         if len(self) < _REMEMBERED:
@@ -94,6 +91,8 @@ def words(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORDS.findall(text)
     normal = unicodedata.normalize("NFKC", readable(text))
+    if "\u200b" in normal:  # parts words of scripts without spaces; elsewhere a page breaks a long word with it
+        normal = _INSIDE.sub("", normal)
     return _POSSESSIVE.sub("", normal).translate(_separators).split()
 
 
@@ -115,22 +114,6 @@ def joined(text: str) -> str | None:
     pieces = [fold(piece) for word in words(text) for piece in _pieces(word)]
     whole = "".join(pieces)
     return stem(whole) if len(pieces) > 1 and len(whole) <= LONGEST_TERM else None
-
-
-def fold(word: str) -> str:
-    """Return `word` without case, accents of Latin and Greek letters, and unwritten vowels."""
-    if word.isascii():
-        return word.lower()
-    folded = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", word.casefold()))
-    kept: list[str] = []
-    european = False
-    for char in _UNWRITTEN.sub("", folded):
-        if not unicodedata.combining(char):
-            european = unicodedata.name(char, "").startswith(("LATIN", "GREEK"))
-        elif european:
-            continue
-        kept.append(char)
-    return unicodedata.normalize("NFC", "".join(kept)).translate(_WITHOUT_ACCENT)
 
 
 def _plain(word: str) -> tuple[str, ...]:

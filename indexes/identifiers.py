@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["identifier_key", "identifiers_in", "readable"]
+from .folding import fold
+
+__all__ = ["accented_key", "identifier_key", "identifiers_in", "readable"]
 
 _EDGES = " \t\r\n\"'`´‘’“”«»()[]{}<>,;:!?。！？；，、…*=|"
 _QUOTED = re.compile(r"`([^`\s][^`\n]{0,200})`")
@@ -22,12 +24,20 @@ def readable(text: str) -> str:
 
 
 def identifier_key(text: str) -> str:
-    """Return what is left of a name when casing and separators are ignored: ``getWeather``, ``get-weather``.
+    """Return what is left of a name when casing, separators and accents are ignored: ``getWeather``, ``get-weather``.
 
     Both give ``getweather``. A name without any letter or digit is its own key.
     """
     if text.isascii():
         return _plain_key(text) or text.strip()
+    key = accented_key(text)
+    return fold(key) or key
+
+
+def accented_key(text: str) -> str:
+    """Return as `identifier_key` does, but with the accents on: ``Größe`` gives ``grösse``."""
+    if text.isascii():
+        return identifier_key(text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", readable(text)).casefold())
     key = "".join(char for char in folded if char.isalnum() or unicodedata.category(char)[0] == "M")
     return unicodedata.normalize("NFC", key) or folded.strip()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ConfigurationError, DuplicateToolError
 from .checks import checked_search
-from .identifiers import identifier_key, identifiers_in, readable
+from .identifiers import accented_key, identifier_key, identifiers_in, readable
 from .protocols import ToolSearcher
 from .reference import ToolReference
 from .response import Match, ReasonCode, SearchMetadata, ToolHit, ToolSearchResponse
@@ -29,7 +29,7 @@ CANDIDATES = 200
 
 _CATEGORIES_NAMED = 20
 _LONGEST_NAME = 256
-_SPELLED, _VARIANT = 3.0, 2.0
+_SPELLED, _VARIANT, _UNACCENTED = 3.0, 2.0, 1.5
 """By how many times the best score a named tool is lifted: above all others, the very spelling above variants."""
 
 
@@ -73,7 +73,7 @@ class Scores:
         values: position of a tool in the catalog -> its score, higher is better; a tool not in it did not match (0.0).
         total: how many tools (of the category) matched, where `values` holds only the best; None if it holds all.
         explain: the terms matched by the tool at a position, best first; asked for returned hits only.
-        doubt: a sentence if the tools at these positions, taken together, leave most of the query unmatched, else "".
+        doubt: a sentence if the tools at these positions, taken together, hardly have to do with the query, else "".
         note: why `values` is empty, where there is more to say than "no match".
         warning: a sentence to be said whatever was found, as part of the index could not be asked.
         dense: the scores of all tools, where the index has them.
@@ -154,15 +154,22 @@ class Catalog:
     def named_in(self, query: str) -> dict[int, float]:
         """Return the tools the query names: all of it, or a word shaped like an identifier.
 
-        The value says how surely: the very spelling counts for more than another casing or separator.
+        The value says how surely: the very spelling counts for more than another casing or separator, and that for
+        more than other accents.
         """
         found: dict[int, float] = {}
         whole = query.strip()
         for text in (whole if len(whole) <= _LONGEST_NAME else "", *identifiers_in(query)):
             for position in self._by_key.get(identifier_key(text), ()) if text else ():
-                surety = _SPELLED if self.tools[position].name == text else _VARIANT
+                surety = _surety(self.tools[position].name, text)
                 found[position] = max(surety, found.get(position, 0.0))
         return found
+
+
+def _surety(name: str, text: str) -> float:
+    if name == text:
+        return _SPELLED
+    return _VARIANT if accented_key(name) == accented_key(text) else _UNACCENTED
 
 
 def _checked(tools: object) -> Iterator[ToolReference]:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.indexes import analysis
-from toolsearch.indexes.analysis import LONGEST_TERM, LONGEST_WORD, fold, joined, terms, word_terms, words
-from toolsearch.indexes.identifiers import identifier_key, identifiers_in, readable
+from toolsearch.indexes.analysis import LONGEST_TERM, LONGEST_WORD, joined, terms, word_terms, words
+from toolsearch.indexes.folding import fold
+from toolsearch.indexes.identifiers import accented_key, identifier_key, identifiers_in, readable
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=60)
 WORD = st.from_regex(r"[a-z]{1,20}", fullmatch=True)
@@ -173,8 +174,9 @@ def test_identifiers_are_words_no_prose_has() -> None:
 def test_identifiers_and_keys_exist_for_any_text(text: str) -> None:
     """No text breaks them, and a key is its own key."""
     identifiers_in(text)
-    key = identifier_key(text)
-    assert identifier_key(key) == key
+    for key_of in (identifier_key, accented_key):
+        assert key_of(key_of(text)) == key_of(text)
+    assert identifier_key(accented_key(text)) == identifier_key(text)
 
 
 def test_keys_of_names_ignore_casing_and_separators() -> None:
@@ -182,3 +184,28 @@ def test_keys_of_names_ignore_casing_and_separators() -> None:
     spellings = ("getWeather", "get_weather", "GET-WEATHER", "get weather")
     assert {identifier_key(name) for name in spellings} == {"getweather"}
     assert identifier_key("🚀") != identifier_key("🌦")
+
+
+def test_keys_of_names_ignore_accents_as_words_do() -> None:
+    assert {identifier_key(name) for name in ("Ünicode", "unicode", "U\u0308NICODE", "ÚNI_CODE")} == {"unicode"}
+    assert identifier_key("Größe") == identifier_key("GROSSE") == "grosse"
+    assert identifier_key("καφές") == identifier_key("ΚΑΦΕΣ")
+    assert (accented_key("Größe"), accented_key("groesse")) == ("grösse", "groesse")
+    assert identifier_key("がく") != identifier_key("かく")  # another word, not an accent
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("wea\u200bther", ["weather"]),
+        ("\u200bget_\u200bUser\u200b", ["get", "User"]),
+        ("a \u200b b", ["a", "b"]),
+        ("ไป\u200bเที่ยว", ["ไป", "เที่ยว"]),
+        ("ไป\u200bgo", ["ไป", "go"]),
+        ("天气\u200b预报", ["天气", "预报"]),
+        ("пого\u200bда", ["погода"]),
+    ],
+)
+def test_a_space_without_width_parts_words_only_in_scripts_without_spaces(text: str, parts: list[str]) -> None:
+    """Elsewhere it shows where a long word may be broken, and comes along when it is copied."""
+    assert words(text) == parts

@@ -286,6 +286,19 @@ def test_two_tools_of_one_name_are_refused(make: Make) -> None:
         make().build([*TOOLS, tool("get_weather")])
 
 
+def test_accents_do_not_count_in_names_and_categories_but_the_very_spelling_is_first(make: Make) -> None:
+    """Names that differ in nothing else are two tools."""
+    names = ("Ünicode", "unicode", "Unicode_list", "résumé", "resume")
+    searcher = make().build([ToolReference(name=name, tags=("Ünicode",)) for name in names])
+    assert searcher.search("unicode", category="unicode").names[:2] == ("unicode", "Ünicode")
+    assert searcher.search("Ünicode", category="UNICODE").names[:2] == ("Ünicode", "unicode")
+    assert searcher.search("ÜNICODE").names[:2] == ("Ünicode", "unicode")
+    assert searcher.search("Re\u0301sume\u0301").names == ("résumé", "resume")
+    assert searcher.search("RESUME").names == ("resume", "résumé")
+    with pytest.raises(DuplicateToolError, match="'résumé'"):
+        make().build([tool("résumé"), tool("resume"), tool("résumé")])
+
+
 def test_a_category_counts_its_own_tools_only(make: Make) -> None:
     """Also where the best matches of the whole set are all elsewhere."""
     tools = [ToolReference(name=f"issue_{n:03}", description="Issue.", source="tracker") for n in range(400)]
