@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-__all__ = ["log_event"]
+__all__ = ["log_event", "log_hook_failure"]
 
 _LOG = logging.getLogger("toolsearch.mcp")
 
@@ -13,3 +13,8 @@ def log_event(level: int, event: str, *, exc_info: bool = False, **facts: str) -
     """Log an event; `exc_info` adds the exception being handled."""
     text = " ".join(f"{key}=%({key})s" for key in facts)
     _LOG.log(level, f"toolsearch.{event} {text}", facts, extra=facts, exc_info=exc_info)
+
+
+def log_hook_failure(server: str, hook: str) -> None:
+    """Log the exception being handled, which the application's hook raised; the server goes on."""
+    log_event(logging.ERROR, "mcp_hook_failed", exc_info=True, server=server, hook=hook)
