@@ -9,13 +9,14 @@ from functools import cache
 from itertools import pairwise
 
 from .analysis import joined, word_terms, words
+from .fragments import is_fragment, stretches
 from .identifiers import identifiers_in
 from .stemming import stem
 from .stopwords import COURTESIES, FUNCTION_WORDS
 from .vocabulary import Vocabulary
 from .written import neighbours, pair
 
-__all__ = ["Clause", "ParsedQuery", "clauses", "parse"]
+__all__ = ["Clause", "ParsedQuery", "clauses", "function_stems", "parse"]
 
 _HEAD, _TAIL = 12_000, 4_000
 _MOST_TERMS = 96
@@ -61,6 +62,7 @@ class ParsedQuery:
         shown: term -> the word of the query it came from.
         mass: term of the query -> its IDF times its weight.
         written: word or pair of words as it is written, of indexed terms -> its weight.
+        unspaced: of each word in a script without spaces, the terms it is searched by.
     """
 
     weights: dict[str, float]
@@ -69,6 +71,7 @@ class ParsedQuery:
     shown: dict[str, str]
     mass: dict[str, float]
     written: dict[str, float]
+    unspaced: tuple[tuple[str, ...], ...] = ()
 
     def matched_share(self, known: Collection[str], clause: Iterable[str] | None = None) -> float:
         """Return the share of the query's mass, or of a clause's, that is `known`; a guess counts half."""
@@ -85,7 +88,10 @@ class ParsedQuery:
     def missing(self, known: Collection[str]) -> list[str]:
         """Return the words of the query that are not `known`, weightiest first."""
         unknown = [term for term in self.mass if term not in known and not any(g in known for g in self.asked[term])]
-        return list(dict.fromkeys(self.shown[term] for term in sorted(unknown, key=lambda term: -self.mass[term])))
+        shown = {term: self.shown[term] for term in sorted(unknown, key=lambda term: -self.mass[term])}
+        for fragments in self.unspaced:
+            shown.update(stretches(fragments, shown.keys()))
+        return list(dict.fromkeys(filter(None, shown.values()))) or list(shown)
 
 
 def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
@@ -93,9 +99,10 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
     if len(text) > _HEAD + _TAIL:
         text = f"{_LAST_WORD.sub('', text[:_HEAD])}\n{_FIRST_WORD.sub('', text[-_TAIL:])}"
     shown: dict[str, str] = {}
-    parts = [_clause_terms(part, shown, vocabulary) for part in clauses(text)]
+    unspaced: dict[tuple[str, ...], None] = {}
+    parts = [_clause_terms(part, shown, unspaced, vocabulary) for part in clauses(text)]
     every = dict.fromkeys(term for part, _ in parts for term in part)
-    functional = _function_stems()
+    functional = function_stems()
     kept = [term for term in every if term not in functional] or list(every)
     masses = {t: vocabulary.idf.get(t, vocabulary.unknown_idf) * _weight(t) for t in kept}
     if len(masses) > _MOST_TERMS:
@@ -123,7 +130,7 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
         if indexed:
             wanted.setdefault(indexed, Clause(indexed, own, tuple(as_written)))
     several = tuple(wanted.values()) if len(wanted) > 1 else ()
-    return ParsedQuery(weights, several, asked, shown, masses, written)
+    return ParsedQuery(weights, several, asked, shown, masses, written, tuple(unspaced))
 
 
 def clauses(text: str) -> list[str]:
@@ -145,14 +152,18 @@ def _size(text: str) -> float:
     return len(text.split()) + len(_IDEOGRAPH.findall(text)) / 2
 
 
-def _clause_terms(text: str, shown: dict[str, str], vocabulary: Vocabulary) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the terms of a clause, and its forms in order, each with the term it gives."""
+def _clause_terms(
+    text: str, shown: dict[str, str], unspaced: dict[tuple[str, ...], None], vocabulary: Vocabulary
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the terms of a clause, and its forms in order, each with the term it gives; fill `shown`, `unspaced`."""
     found: list[str] = []
     stems: list[tuple[str, str]] = []
     for word in words(text):
         own, forms = word_terms(word)
         for term in own:
             shown.setdefault(term, word.lower() if len(own) == 1 else term)
+        if len(own) > 1 and any(map(is_fragment, own)):
+            unspaced[own] = None
         found += own
         stems += zip(forms, own, strict=True)
     for identifier in identifiers_in(text):
@@ -178,10 +189,11 @@ def _weight(term: str) -> float:
 
 
 @cache
-def _function_stems() -> frozenset[str]:
+def function_stems() -> frozenset[str]:
+    """Return the terms of the words that count nothing in a query."""
     return frozenset(map(stem, FUNCTION_WORDS))
 
 
 @cache
 def _courtesy_stems() -> frozenset[str]:
-    return frozenset(map(stem, COURTESIES)) - _function_stems()
+    return frozenset(map(stem, COURTESIES)) - function_stems()

@@ -1,0 +1,53 @@
+"""Words put together again from the pairs of characters they are searched by."""
+
+import pytest
+
+from toolsearch.indexes import ToolReference
+from toolsearch.indexes.analysis import terms
+from toolsearch.indexes.documents import tool_terms
+from toolsearch.indexes.fragments import stretches
+from toolsearch.indexes.query import parse
+from toolsearch.indexes.vocabulary import Vocabulary
+
+
+@pytest.mark.parametrize(
+    ("word", "found", "said"),
+    [
+        ("天气预报", "", {"天气预报"}),
+        ("天气预报", "天气", {"预报"}),
+        ("天气预报", "预报", {"天气"}),
+        ("天气预报", "天气 预报", {""}),  # the pair in between is no word
+        ("我要天气预报", "天气", {"我要", "预报"}),
+        ("天天向上", "", {"天天向上"}),
+        ("ค้นหา", "", {"ค้นหา"}),
+        ("หาค้น", "หาค", {"ค้น"}),
+        ("날씨를", "날씨", {"를"}),
+        ("好", "", {"好"}),
+    ],
+)
+def test_what_is_missing_of_a_word_is_said_as_it_is_written(word: str, found: str, said: set[str]) -> None:
+    known = set(terms(found))
+    assert set(stretches(terms(word), {term for term in terms(word) if term not in known}).values()) == said
+
+
+def test_fragments_that_only_look_alike_stay_apart() -> None:
+    """What is put together is next to each other in one word."""
+    assert stretches(["ab", "bc", "xa", "ab"], {"ab", "xa"})["xa"] == "xab"
+    assert stretches(["ab", "bc"], {"ab"}) == {"ab": "a"}
+    assert stretches(["ab", "bc"], set()) == {}
+
+
+@pytest.mark.parametrize(
+    ("query", "missing"),
+    [
+        ("帮忙预订火车票 zebra 天气", {"帮忙预订火车票", "zebra"}),
+        ("天气如何 订酒店", {"如何", "订酒店"}),
+        ("สวัสดีครับ 天气", {"สวัสดีครับ"}),
+        ("查询天气", set()),
+        ("Zebra天气 big酒店", {"zebra", "big", "酒店"}),
+    ],
+)
+def test_a_query_names_whole_words_that_are_missing(query: str, missing: set[str]) -> None:
+    documents = [tool_terms(ToolReference(name="forecast", description="查询天气"))]
+    parsed = parse(query, Vocabulary(documents))
+    assert set(parsed.missing(set(documents[0].description))) == missing
