@@ -33,6 +33,7 @@ from .errors import (
 )
 from .indexes.reference import ToolReference
 from .limits import ToolCallLimits
+from .loop_state import LoopState
 from .memory import (
     AsyncChatMemoryRepository,
     ChatMemory,
@@ -54,7 +55,7 @@ from .savings import SearchRecord, ToolSearchReport
 from .sessions import SessionToolIndex, ToolSearchRequest
 from .streams import AsyncChatStream, ChatStream
 from .tool import Tool, ToolContext, tool
-from .tool_calling import LoopState, ToolCallingAdvisor
+from .tool_calling import ToolCallingAdvisor
 from .tool_search import ToolFilter, ToolSearchAdvisor
 from .tool_set import ToolSet
 

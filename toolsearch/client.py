@@ -10,11 +10,12 @@ from difflib import get_close_matches
 from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
-from .advisor import Advisor, in_order
+from .advisor import Advisor
 from .chat import ChatRequest, ChatResponse
+from .client_chain import chain_of, client_advisors, inner_memory
 from .clock import Clock, SystemClock
 from .collect import ToolLike, ToolProvider, expand_tools, name_tools, resolve_tools
-from .drivers import Turn, adrive, drive
+from .drivers import adrive, drive
 from .effects import ToolBatchResult
 from .errors import ConfigurationError
 from .messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
@@ -24,7 +25,7 @@ from .output.advisor import with_structured_output
 from .streams import AsyncChatStream, ChatStream
 from .tool import Tool
 from .tool_calling import ToolCallingAdvisor
-from .turn_memory import KeepsTurns, TurnMemory
+from .turn import Turn
 from .user_driven import CallExecution
 
 __all__ = ["ChatClient"]
@@ -104,7 +105,7 @@ class ChatClient:
         if isinstance(model, type) or missing:
             raise ConfigurationError(f"{model!r} is not a chat model: it lacks {', '.join(missing) or 'an instance'}")
         self.model = model
-        self.advisors = in_order(advisors)
+        self.advisors = client_advisors(advisors)
         self.system = system
         self.context: Mapping[str, Any] = dict(_mapping(context))
         self.tool_calling = _flag(tool_calling)
@@ -114,8 +115,6 @@ class ChatClient:
             raise ConfigurationError(f"a clock has monotonic(), sleep(seconds) and asleep(seconds); {clock!r} has not")
         self._clock: Clock = clock or SystemClock()
         self._named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
-        _check_one_tool_advisor(self.advisors)
-        _check_one_memory(self.advisors)
         listed = name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # a wrong name is an error here
         self._log_start(listed)
 
@@ -165,7 +164,8 @@ class ChatClient:
         """
         _check_options(model_options)
         found = (*self._tools, *expand_tools(tools))
-        chain = self._chain(advisors, self.tool_calling if tool_calling is None else _flag(tool_calling))
+        calls_tools = self.tool_calling if tool_calling is None else _flag(tool_calling)
+        chain = chain_of((*self.advisors, *advisors), tool_calling=calls_tools)
         chain = with_structured_output(chain, response_type, self.model)
         waits = not all(isinstance(tool, Tool) for tool in found)  # a provider may take its time: let a driver ask it
         request = ChatRequest(
@@ -175,7 +175,7 @@ class ChatClient:
             context={**self.context, **_mapping(context)},
             session_id=_identifier(session_id, "session_id"),
             tenant=_identifier(tenant, "tenant"),
-            memory=_inner_memory(chain),
+            memory=inner_memory(chain),
         )
         return _Prepared(request, chain, partial(self._named_tools, found) if waits else None)
 
@@ -261,40 +261,6 @@ class ChatClient:
             named = name_tools(tools)
             self._named = (tools, named)
         return named
-
-    def _chain(self, extra: Iterable[Advisor], tool_calling: bool) -> tuple[Advisor, ...]:
-        advisors = in_order((*self.advisors, *extra))
-        _check_one_memory(advisors)
-        if not tool_calling:
-            return tuple(advisor for advisor in advisors if not isinstance(advisor, ToolCallingAdvisor))
-        _check_one_tool_advisor(advisors)
-        if any(isinstance(advisor, ToolCallingAdvisor) for advisor in advisors):
-            return advisors
-        return in_order((*advisors, ToolCallingAdvisor()))
-
-
-def _check_one_tool_advisor(advisors: Sequence[Advisor]) -> None:
-    loops = [advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor)]
-    if len(loops) > 1:
-        found = ", ".join(f"{type(loop).__name__}(order={loop.order})" for loop in loops)
-        raise ConfigurationError(f"a chain has one tool advisor, this one has {len(loops)}: {found}; keep one of them")
-
-
-def _check_one_memory(advisors: Sequence[Advisor]) -> None:
-    keepers = [advisor for advisor in advisors if isinstance(advisor, KeepsTurns)]
-    if len(keepers) > 1:
-        found = ", ".join(f"{type(keeper).__name__}(order={keeper.order})" for keeper in keepers)
-        raise ConfigurationError(f"a chain has one memory advisor, this one has {len(keepers)}: {found}; keep one")
-
-
-def _inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
-    """What keeps the turn, if a memory advisor is further in than the tool loop."""
-    inside = False
-    for advisor in chain:
-        if inside and isinstance(advisor, KeepsTurns):
-            return advisor.turn_memory()
-        inside = inside or isinstance(advisor, ToolCallingAdvisor)
-    return None
 
 
 def _mapping(context: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -7,8 +7,9 @@ from types import TracebackType
 from typing import Self
 
 from .chat import ChatChunk, ChatResponse, StreamEvent
-from .drivers import Turn, adrive, drive
+from .drivers import adrive, drive
 from .errors import StreamStateError
+from .turn import Turn
 
 __all__ = ["AsyncChatStream", "ChatStream"]
 

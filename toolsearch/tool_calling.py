@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
 from inspect import iscoroutine, isgenerator
 from typing import Any, TypeAlias, TypedDict, TypeVar, cast
@@ -13,66 +12,17 @@ from .chat import ChatRequest, ChatResponse
 from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
 from .errors import ConfigurationError, StructuredOutputError
 from .limits import CallCounter, ToolCallLimits
-from .messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, Usage
+from .loop_state import LoopState
+from .messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage
 from .predicates import checked_predicate, decided
 from .resolver import ToolResolver
 from .tool import Tool
-from .turn_memory import TurnMemory
 
-__all__ = ["LoopOptions", "LoopState", "ToolCallingAdvisor", "has_tool_calls"]
+__all__ = ["LoopOptions", "ToolCallingAdvisor", "has_tool_calls"]
 
 T = TypeVar("T")
 Hook: TypeAlias = T | Generator[Effect, Any, T]
 """What a hook returns: the value itself, or a generator that yields effects and returns it."""
-
-
-@dataclass(slots=True)
-class LoopState:
-    """One turn of the loop, from request to response; hooks read it and may change it.
-
-    Attributes:
-        request: the request the turn began with.
-        resources: closed when the turn ends, however it ends.
-        executable: what may run in this round, by the name the model sees; None: the tools that were sent.
-        intercept: answers a call before it is run, or returns None to let it run; may block.
-        resolved: tools of this round's calls that only the resolver knows.
-        round: how often the model was asked.
-        usage: tokens of all rounds so far.
-        produced: the messages of the turn so far, oldest first.
-        memory: what keeps this turn further in; None where the loop sends the whole conversation itself.
-        history: whether each round is sent the turn so far, or only what is new since the last one.
-        extra: for subclasses: what they keep for the turn, under names of their own.
-
-    Example:
-        >>> class Counting(ToolCallingAdvisor):
-        ...     def finalize_loop(self, state, response):
-        ...         return response.with_text(f"{response.text} ({state.round} rounds)")
-        >>> from toolsearch import ChatClient
-        >>> from toolsearch.testing import ScriptedChatModel
-        >>> ChatClient(ScriptedChatModel(["Hi."]), advisors=[Counting()]).call("Hello").text
-        'Hi. (1 rounds)'
-    """
-
-    request: ChatRequest
-    resources: ExitStack
-    executable: Mapping[str, Tool] | None = None
-    intercept: Callable[[ToolCall], ToolMessage | None] | None = None
-    resolved: Mapping[str, Tool] = field(default_factory=dict)
-    round: int = 0
-    usage: Usage = Usage()
-    produced: list[Message] = field(default_factory=list)
-    memory: TurnMemory | None = None
-    history: bool = True
-    extra: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def earlier(self) -> Sequence[Message]:
-        """Messages of earlier turns that are not in `request`, as an inner memory adds them later."""
-        return () if self.memory is None else self.memory.history
-
-    def conversation(self, request: ChatRequest) -> Sequence[Message]:
-        """What the model will be sent if this round sends `request`."""
-        return request.messages if self.memory is None else self.memory.conversation(request.messages)
 
 
 def has_tool_calls(response: ChatResponse) -> bool:

@@ -15,6 +15,7 @@ from .errors import ConfigurationError
 from .eviction import EvictionStrategy
 from .history import disclosed_in
 from .indexes.protocols import ToolIndex
+from .loop_state import LoopState
 from .messages import Message, SystemMessage, UserMessage
 from .pins import Pin, Pins
 from .predicates import checked_predicate, decided
@@ -23,7 +24,7 @@ from .search_turn import Catalog, CatalogCache, SearchTurn
 from .sessions import SessionToolIndex
 from .tokens import EstimateTokenCounter, TokenCounter
 from .tool import Tool
-from .tool_calling import LoopOptions, LoopState, ToolCallingAdvisor
+from .tool_calling import LoopOptions, ToolCallingAdvisor
 
 __all__ = ["ToolFilter", "ToolSearchAdvisor"]
 

@@ -6,12 +6,12 @@ import importlib.util
 import json
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..chat import ChatRequest
-from ..collect import ToolLike, expand_tools, name_tools, resolve_tools
+from ..collect import ToolLike
 from ..effects import RunTools
 from ..errors import ConfigurationError, MissingExtraError, ToolSearchError
 from ..execution import arun_batch
@@ -22,6 +22,8 @@ from ..worker import in_worker_thread
 from .announcer import Announcer
 from .outgoing import describe_tool, to_call_result
 from .progress import SendProgress, progress_to
+from .sdk_server import sdk_server
+from .served_tools import ServedTools
 
 if TYPE_CHECKING:
     import anyio
@@ -99,12 +101,9 @@ class McpServer:
         self.instructions = instructions
         self._context = dict(context or {})
         self._read_only = read_only
-        self._found = expand_tools(tools)
-        self._changes = not all(isinstance(tool, Tool) for tool in self._found)
-        self._tools = name_tools(tool for tool in self._found if isinstance(tool, Tool))
-        self._listed = not self._changes
-        self._lanes: dict[str | None, anyio.Lock] = {}
         self._announcers: list[Announcer] = []
+        self._tools = ServedTools(tools, self._announcers)
+        self._lanes: dict[str | None, anyio.Lock] = {}
         self._session_key = session_key or _transport_session
         self._gateway: Gateway | None = None
         if tool_search is not False:
@@ -162,36 +161,14 @@ class McpServer:
     # ------------------------------------------------------------------ requests
 
     def _sdk_server(self) -> Server[Any]:
-        from mcp.server import NotificationOptions, Server
-        from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-
-        changes, bus = self._changes or self._gateway is not None, InMemorySubscriptionBus()
-
-        class SdkServer(Server[Any]):
-            # Its HTTP side asks for the options without saying what this server notifies of.
-            def create_initialization_options(
-                self, notification_options: NotificationOptions | None = None, *args: Any, **kwargs: Any
-            ) -> Any:
-                notifies = notification_options or NotificationOptions(tools_changed=changes)
-                return super().create_initialization_options(notifies, *args, **kwargs)
-
-        @asynccontextmanager
-        async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
-            async with Announcer(bus).open() as announcer:
-                self._announcers.append(announcer)
-                try:
-                    yield
-                finally:
-                    self._announcers.remove(announcer)
-
-        return SdkServer(
+        return sdk_server(
             self.name,
             version=self.version,
             instructions=self.instructions,
-            lifespan=lifespan,
-            on_list_tools=self._list,
-            on_call_tool=self._call,
-            on_subscriptions_listen=ListenHandler(bus) if changes else None,
+            changes=self._tools.change or self._gateway is not None,
+            announcers=self._announcers,
+            on_list=self._list,
+            on_call=self._call,
         )
 
     async def _list(self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -200,7 +177,7 @@ class McpServer:
 
         session = self._session_of(ctx)
         try:
-            tools = await self._current()
+            tools = await self._tools.current()
             async with self._turn(session, tools) as turn:
                 tools = turn.listed if turn is not None else tools
         except ToolSearchError as error:  # a provider failed; others may say more than a client should read
@@ -212,7 +189,7 @@ class McpServer:
         call = ToolCall(str(ctx.request_id), params.name, json.dumps(params.arguments or {}))
         turn: GatewayTurn | None = None
         try:
-            tools = await self._current()
+            tools = await self._tools.current()
             async with self._turn(session, tools) as turn:
                 message = turn.intercept(call) if turn is not None else None
                 if message is None:
@@ -223,7 +200,7 @@ class McpServer:
         if turn is not None and turn.disclosed:
             for announcer in self._announcers:
                 await announcer.tell(session)
-        await self._look_for_changes()
+        await self._tools.look_for_changes()
         return to_call_result(message)
 
     async def _run(
@@ -257,30 +234,10 @@ class McpServer:
 
         return self._lanes.setdefault(source, anyio.Lock())
 
-    # ------------------------------------------------------------------ the tools and their changes
-
-    async def _current(self) -> tuple[Tool, ...]:
-        """The tools of this moment; a change since they were last asked for is told to clients."""
-        if not self._changes:
-            return self._tools
-        tools = await in_worker_thread(partial(resolve_tools, self._found))  # a provider may take its time
-        named = name_tools(tools)
-        if named != self._tools:  # tools compare by identity
-            self._tools, before = named, self._listed
-            self._listed = True
-            for announcer in self._announcers if before else ():
-                await announcer.tell()
-        return self._tools
-
-    async def _look_for_changes(self) -> None:
-        if self._changes:
-            with suppress(ToolSearchError):  # the next request says so
-                await self._current()
-
     def _session_of(self, ctx: ServerRequestContext[Any]) -> str | None:
         """The client's session: one over stdio, over HTTP what `session_key` says."""
         session = _STDIO if ctx.request is None else self._session_key(ctx.request.headers)
-        if session is not None and (self._changes or self._gateway is not None):
+        if session is not None and (self._tools.change or self._gateway is not None):
             for announcer in self._announcers:
                 announcer.remember(session, ctx.session)
         return session

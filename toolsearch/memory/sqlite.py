@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -16,13 +15,13 @@ from ..errors import ConfigurationError, MemoryFailure
 from ..messages import Message
 from .encoding import decode_message, encode_message
 from .repository import SessionKey, sorted_keys
+from .sqlite_pool import ConnectionPool
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
 __all__ = ["SqliteRepository"]
 
-_IDLE_CONNECTIONS = 8
 _BUSY_PAUSE = 0.01
 
 
@@ -73,7 +72,7 @@ class SqliteRepository:
             raise ConfigurationError(f"timeout is in seconds, 0 or more, not {timeout}")
         self.path = Path(path)
         self._timeout = timeout
-        self._connections = _Connections(self._open)
+        self._connections = ConnectionPool(self._open)
         # Connections that are only dropped would be told of as resources that were not closed.
         self._finalizer = weakref.finalize(self, self._connections.close)
 
@@ -200,63 +199,6 @@ class SqliteRepository:
                 f"{len(MIGRATIONS)}: a newer version wrote it. Upgrade toolsearch here, or use another file"
             )
         return version
-
-
-class _Connections:
-    """Lends connections, each to one user at a time, and keeps a few idle ones open."""
-
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        # Weak: the repository's finalizer holds this object, which must not hold the repository.
-        self._connect = weakref.WeakMethod(connect)
-        self._idle: list[Connection] = []
-        self._lock = Lock()
-        self._epoch = 0
-        self._process = os.getpid()
-
-    @contextmanager
-    def one(self) -> Iterator[Connection]:
-        """Lend a connection; after an error it is closed rather than lent again."""
-        connection, epoch = self._take()
-        try:
-            yield connection
-        except BaseException:
-            connection.close()
-            raise
-        with self._lock:
-            kept = epoch == self._epoch and len(self._idle) < _IDLE_CONNECTIONS
-            if kept:
-                self._idle.append(connection)
-        if not kept:
-            connection.close()
-
-    def close(self) -> None:
-        """Close what is idle; what is lent is closed when it comes back."""
-        with self._lock:
-            self._leave_the_parents()
-            self._epoch += 1
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
-
-    def _take(self) -> tuple[Connection, int]:
-        with self._lock:
-            self._leave_the_parents()
-            epoch = self._epoch
-            if self._idle:
-                return self._idle.pop(), epoch
-        connect = self._connect()
-        assert connect is not None  # the repository is in use
-        return connect(), epoch
-
-    def _leave_the_parents(self) -> None:
-        # SQLite forbids a forked process both to use and to close the connections of its parent.
-        if self._process != os.getpid():
-            _OF_PARENTS.extend(self._idle)
-            self._idle = []
-            self._process = os.getpid()
-
-
-_OF_PARENTS: list[Connection] = []
 
 
 @contextmanager
