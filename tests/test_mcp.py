@@ -242,6 +242,22 @@ def test_tool_that_cannot_work_is_left_out_and_the_others_stay(caplog: pytest.Lo
     assert (record.__dict__["server"], record.__dict__["tool"]) == ("a", " ")
 
 
+def test_tools_that_the_protocol_does_not_allow_take_no_others_away(caplog: pytest.LogCaptureFixture) -> None:
+    """The SDK would refuse the whole list, and the server with it. What can be mended is."""
+    with McpTools(script("odd", "odd_tools.py")) as mcp:
+        assert [tool.name for tool in mcp.tools()] == ["fine", "without_type", "odd_output"]
+        assert by_name(mcp)["without_type"].parameters == {"type": "object", "properties": {"a": {"type": "string"}}}
+        assert [tool.name for tool in mcp.refresh()] == ["fine", "without_type", "odd_output"]
+    left_out = {
+        record.__dict__["tool"]: record.__dict__["error"]
+        for record in caplog.records
+        if record.getMessage().startswith("toolsearch.mcp_tool_left_out server=odd ")
+    }
+    assert left_out.keys() == {"list", "odd_properties", "without_schema", "not_a_number", "", "'text'"}
+    assert left_out["list"] == "inputSchema.type: Input should be 'object'"
+    assert left_out["not_a_number"].endswith("/default is nan, which JSON does not have")
+
+
 @pytest.mark.parametrize("handshake", ["auto", "legacy"])
 def test_changed_list_is_seen_by_the_next_tools(handshake: Any) -> None:
     with McpTools(script("changing", "changing.py", handshake=handshake)) as mcp:

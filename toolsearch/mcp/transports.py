@@ -17,6 +17,7 @@ from mcp.shared.message import SessionMessage
 
 from .exit_code import ExitCode
 from .servers import HttpServer, Server, StdioServer
+from .sound_list import leave_out_odd_tools
 from .stderr_tail import StderrTail
 
 __all__ = ["open_transport"]
@@ -64,7 +65,7 @@ async def _stdio(
     async with AsyncExitStack() as stack:
         with stderr.sink() as errlog, exit_code.noted():
             read, write = await stack.enter_async_context(stdio_client(parameters, errlog=errlog))
-        watched = _Watched(read, ended)
+        watched = _Watched(server.name, read, ended)
         try:
             yield watched, write
         finally:
@@ -86,7 +87,8 @@ async def _http(server: HttpServer, forgotten: Callable[[], object]) -> AsyncIte
         httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [look]}) as http,
         streamable_http_client(server.url, http_client=http) as streams,
     ):
-        yield streams
+        read, write = streams
+        yield _Watched(server.name, read, lambda: None), write
 
 
 async def _names_an_unknown_session(response: httpx2.Response) -> bool:
@@ -102,11 +104,16 @@ async def _names_an_unknown_session(response: httpx2.Response) -> bool:
 class _Watched:
     """A read stream that says when it ends: the SDK's session learns of it, but tells nobody until the next request.
 
+    What it gives to the session has been through `leave_out_odd_tools`.
+
     Attributes:
         ended: whether the other side ended it, rather than this one.
     """
 
-    def __init__(self, stream: ReadStream[SessionMessage | Exception], ended: Callable[[], object]) -> None:
+    def __init__(
+        self, server: str, stream: ReadStream[SessionMessage | Exception], ended: Callable[[], object]
+    ) -> None:
+        self._server = server
         self._stream = stream
         self._tell = ended
         self.ended = False
@@ -117,10 +124,12 @@ class _Watched:
 
     async def receive(self) -> SessionMessage | Exception:
         try:
-            return await self._stream.receive()
+            message = await self._stream.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError) as error:
             self._note(error)
             raise
+        leave_out_odd_tools(self._server, message)
+        return message
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -130,10 +139,12 @@ class _Watched:
 
     async def __anext__(self) -> SessionMessage | Exception:
         try:
-            return await self._stream.__anext__()
+            message = await self._stream.__anext__()
         except (StopAsyncIteration, anyio.ClosedResourceError) as error:
             self._note(error)
             raise
+        leave_out_odd_tools(self._server, message)
+        return message
 
     async def __aenter__(self) -> Self:
         await self._stream.__aenter__()
