@@ -14,6 +14,7 @@ from .reference import ToolReference
 from .response import ToolSearchResponse
 from .scoring import CANDIDATES, Catalog, Category, Note, Scores, respond
 from .vocabulary import Vocabulary
+from .wordless import NO_WORDS
 
 __all__ = ["Bm25ToolIndex"]
 
@@ -99,13 +100,13 @@ class Bm25Searcher:
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
         """Score the tools for a query; see `ScoredSearcher`."""
         parsed = parse(query, self._vocabulary)
+        explainer = Explainer(parsed, self._documents, self._vocabulary)
         if not parsed.asked:
-            return Scores(note=Note("empty_query", "The query holds no word or number; say what the tool should do."))
+            return Scores(note=Note("empty_query", NO_WORDS), doubt=explainer.doubt)
         if not parsed.weights:
-            return Scores()
+            return Scores(doubt=explainer.doubt)
         with index_failures("the search failed"):
             values, total = self._ranked(parsed, len(self._catalog) if self._min_score else limit, category)
-        explainer = Explainer(parsed, self._documents, self._vocabulary)
         note: Note | None = None
         if self._min_score and values:
             values = {p: value for p, value in values.items() if explainer.share(p) >= self._min_score}

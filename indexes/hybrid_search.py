@@ -37,11 +37,12 @@ class ScoredPart:
 
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """What a part that only ranks answered, in positions of the catalog."""
+    """What a part that only ranks answered, in positions of the catalog; `doubt` if it finds that weak itself."""
 
     order: tuple[int, ...]
     matched: Mapping[int, tuple[Match, ...]]
     note: Note | None
+    doubt: str
 
 
 class HybridToolSearcher:
@@ -120,11 +121,10 @@ class HybridToolSearcher:
         if ranked:
             fused = _with_ranks(fused, len(scored), ranked)
         notes = [part.note for part in scored] + [part.note for part in ranked]
-        sure = bool(ranked) or any(part.dense is not None for part in scored)
         return replace(
             fused,
             explain=lambda position: _explained(scored, ranked, position),
-            doubt=lambda positions: "" if sure else _doubt(scored, positions),
+            doubt=lambda positions: _doubt(scored, ranked, positions),
             note=next((note for note in notes if note), None),
             warning=_warning(lost) or next((part.warning for part in scored if part.warning), ""),
         )
@@ -138,7 +138,8 @@ class HybridToolSearcher:
             if position is not None and (category is None or position in category.positions):
                 matched.setdefault(position, hit.matched)
         note = Note(response.reason_code, response.reason) if response.reason_code and not response.hits else None
-        return _Ranking(tuple(matched), matched, note)
+        doubt = response.reason if note or response.reason_code == "weak_match" else ""
+        return _Ranking(tuple(matched), matched, note, doubt)
 
 
 def as_part(name: str, searcher: ToolSearcher, catalog: Catalog) -> Part | ScoredPart:
@@ -164,10 +165,16 @@ def _explained(scored: Sequence[Scores], ranked: Sequence[_Ranking], position: i
     return tuple(dict.fromkeys(matches))
 
 
-def _doubt(scored: Sequence[Scores], positions: Sequence[int]) -> str:
-    """Return the first part's doubt, if all have one."""
-    doubts = [part.doubt(positions) for part in scored]
-    return doubts[0] if doubts and all(doubts) else ""
+def _doubt(scored: Sequence[Scores], ranked: Sequence[_Ranking], positions: Sequence[int]) -> str:
+    """Return a doubt if every part has one: that of a part that knows all tools, for it is about what is shown."""
+    if not all(part.doubt for part in ranked):
+        return ""
+    doubts: list[str] = []
+    for part in sorted(scored, key=lambda part: part.dense is None):
+        doubts.append(part.doubt(positions))
+        if not doubts[-1]:
+            return ""
+    return next(iter([*doubts, *(part.doubt for part in ranked)]), "")
 
 
 def _warning(lost: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from .reference import ToolReference
 from .response import Match, ToolSearchResponse
 from .scoring import CANDIDATES, Catalog, Category, Note, Scores, respond
 from .vocabulary import Vocabulary
+from .wordless import NO_WORDS
 
 __all__ = ["RegexToolIndex"]
 
@@ -151,8 +152,9 @@ class RegexSearcher:
     def _by_words(self, query: str) -> Scores:
         """Rank by how much of the query a tool has, words weighed by rarity; one in the name counts half more."""
         parsed = parse(query, self._vocabulary)
+        explainer = Explainer(parsed, self._documents, self._vocabulary)
         if not parsed.asked:
-            return Scores(note=Note("empty_query", "The query holds no word or number; say what the tool should do."))
+            return Scores(note=Note("empty_query", NO_WORDS), doubt=explainer.doubt)
         values: dict[int, float] = {}
         for term, weight in parsed.weights.items():
             worth = weight * self._vocabulary.idf[term]
@@ -160,7 +162,6 @@ class RegexSearcher:
                 values[position] = values.get(position, 0.0) + worth
             for position in self._in_name.get(term, ()):
                 values[position] += _NAME_BONUS * worth
-        explainer = Explainer(parsed, self._documents, self._vocabulary)
         return Scores(values=values, explain=explainer.matches, doubt=explainer.doubt)
 
 

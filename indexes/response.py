@@ -15,7 +15,7 @@ ReasonCode: TypeAlias = Literal[
     "no_match",  # nothing fits
     "below_minimum",  # something matched, but less than `min_score` of the query
     "invalid_pattern",  # the query is a regular expression that cannot be used; the sentence says why
-    "weak_match",  # there are hits, but much of the query is unknown to them
+    "weak_match",  # there are hits, but they hardly have to do with the query
     "degraded",  # there are hits, but a part of the index could not be asked
 ]
 

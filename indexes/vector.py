@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError, IndexFailure
+from .background import Background, embed_background, least_distinction
 from .checks import checked_between
 from .embedders import DEFAULT_MODEL, EmbedFunction, as_embedder
 from .embedding import embed_query, embed_tools, require_vector_extra
@@ -17,6 +18,7 @@ from .protocols import Embedder
 from .reference import ToolReference
 from .response import Match, ToolSearchResponse
 from .scoring import CANDIDATES, Catalog, Category, Dense, Note, Scores, respond
+from .wordless import doubt_of_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +29,7 @@ __all__ = ["VectorToolIndex"]
 _SHOWN = 80
 _CLAUSE_WEIGHT = 1.5
 _LEAST_COSINE = 0.01
+_UNKNOWN = "The embedder knows nothing of this query; try other words."
 _CANDIDATES_ALONE = 20
 """How many of the nearest are kept at least when nothing is fused: room for tools that the query names."""
 
@@ -38,7 +41,8 @@ class VectorToolIndex:
     knows. All tools are compared, exactly, on one thread. What is embedded once is remembered by this index, so a set
     that differs in one tool embeds one text; `cache_dir` keeps it between runs. The model is loaded when first needed.
     Make one index and use it everywhere: each has a model of its own. A request of fifty words or more is compared
-    clause by clause too, so that it finds a tool for each of its intents.
+    clause by clause too, so that it finds a tool for each of its intents. Where nothing stands out the nearest are
+    given as a weak match; to tell, the first build embeds sixteen texts besides the tools'.
 
     Args:
         embedder: a model's name, the path of its folder, an object with `id` and `embed(texts)`, or a function from a
@@ -87,17 +91,24 @@ class VectorToolIndex:
         require_vector_extra()
         catalog = Catalog(tools)
         rows = embed_tools(self.embedder, catalog.tools, self._cache) if catalog.tools else None
-        return VectorToolSearcher(catalog, self.embedder, rows, self._minimum)
+        background = None if rows is None else embed_background(self.embedder, self._cache, rows.shape[1])
+        return VectorToolSearcher(catalog, self.embedder, rows, self._minimum, background)
 
 
 class VectorToolSearcher:
     """Searches one set of tools by meaning; made by `VectorToolIndex`. Immutable."""
 
-    __slots__ = ("__weakref__", "_catalog", "_embedder", "_minimum", "_multilingual", "_rows")
+    __slots__ = ("__weakref__", "_background", "_catalog", "_embedder", "_minimum", "_multilingual", "_rows")
 
     def __init__(
-        self, catalog: Catalog, embedder: Embedder, rows: NDArray[np.float32] | None, minimum: float | None
+        self,
+        catalog: Catalog,
+        embedder: Embedder,
+        rows: NDArray[np.float32] | None,
+        minimum: float | None,
+        background: Background | None,
     ) -> None:
+        self._background = background
         self._catalog = catalog
         self._embedder = embedder
         self._minimum = minimum
@@ -137,7 +148,7 @@ class VectorToolSearcher:
             return Scores()
         rows = embed_query(self._embedder, query, self._rows.width)
         if rows is None:
-            return Scores(note=Note("no_match", "The embedder knows nothing of this query; try other words."))
+            return Scores(note=Note("no_match", _UNKNOWN), doubt=lambda _: _UNKNOWN)
         whole, *of_clauses = map(self._rows.products, rows)
         cosines = _pooled(whole, of_clauses) if of_clauses else whole
         matched = cosines > 0 if self._minimum is None else cosines >= self._minimum
@@ -148,15 +159,38 @@ class VectorToolSearcher:
             admitted = matched & inside
         best = best_of(cosines, admitted, limit)
         term = query.strip()
+        population = len(cosines) if category is None else len(category.positions)
         explanation = (Match(term if len(term) <= _SHOWN else f"{term[: _SHOWN - 1]}…", ("meaning",)),)
         return Scores(
             values=dict(zip(best, cosines[best].tolist(), strict=True)),
             total=int(np.count_nonzero(admitted)),
             explain=lambda position: explanation if matched[position] else (),
+            doubt=lambda positions: self._doubt(query, rows, (whole, *of_clauses), positions, population),
             note=None if best else self._below_minimum(cosines, category),
             dense=Dense(cosines, matched),
             weight=meaning_weight(query, multilingual=self._multilingual),
         )
+
+    def _doubt(
+        self,
+        query: str,
+        rows: NDArray[np.float32],
+        cosines: Sequence[NDArray[np.float32]],
+        positions: Sequence[int],
+        population: int,
+    ) -> str:
+        """Return a sentence if none of these tools stands out from `population` for the request or a clause, or ""."""
+        doubt = doubt_of_text(query)
+        if doubt or self._background is None:
+            return doubt
+        least = least_distinction(population)
+        for row, of_row in zip(rows, cosines, strict=True):
+            best = float(max(map(of_row.item, positions), default=0.0))
+            if self._background.distinction(best, row) >= least:
+                return ""
+        if population == 1:
+            return "This is the only tool there is, and perhaps it does not fit."
+        return f"Nothing here stands out: these are only the nearest of {population} tools, and perhaps none fits."
 
     def _below_minimum(self, cosines: NDArray[np.float32], category: Category | None) -> Note | None:
         if self._minimum is None:

@@ -14,17 +14,22 @@ import anyio
 import pytest
 
 from toolsearch import ChatChunk, ChatClient, ChatResponse, StreamEvent
+from toolsearch.indexes.background import BACKGROUND_TEXTS
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 class WordEmbedder:
-    """A deterministic embedder without a model: texts with common words are near. Records the texts it was given."""
+    """A deterministic embedder without a model: texts with common words are near. Records the texts it was given.
+
+    What an index shows every embedder to judge it by (`BACKGROUND_TEXTS`) is counted apart.
+    """
 
     def __init__(self, id: str = "words-1", width: int = 256) -> None:
         self.id = id
         self.width = width
         self.batches: list[list[str]] = []
+        self.backgrounds = 0
 
     @property
     def texts(self) -> list[str]:
@@ -33,7 +38,10 @@ class WordEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return counts of hashed words."""
-        self.batches.append(list(texts))
+        if tuple(texts) == BACKGROUND_TEXTS:
+            self.backgrounds += 1
+        else:
+            self.batches.append(list(texts))
         return [self._row(text) for text in texts]
 
     def _row(self, text: str) -> list[float]:

@@ -14,7 +14,7 @@ from toolsearch.indexes.bm25 import Bm25ToolIndex
 from toolsearch.indexes.embedders import CallableEmbedder
 from toolsearch.indexes.hybrid import HybridToolIndex
 from toolsearch.indexes.reference import ToolReference
-from toolsearch.indexes.response import Match, ToolHit, ToolSearchResponse
+from toolsearch.indexes.response import Match, ReasonCode, ToolHit, ToolSearchResponse
 from toolsearch.indexes.vector import VectorToolIndex
 
 TOOLS = (
@@ -41,9 +41,10 @@ class Broken:
 class Ranks:
     """An index of one's own that gives names in an order it was told, and knows no scores and no categories."""
 
-    def __init__(self, *names: str, reason: str = "") -> None:
+    def __init__(self, *names: str, reason: str = "", code: ReasonCode = "no_match") -> None:
         self.names = names
         self.reason = reason
+        self.code: ReasonCode = code
 
     def build(self, tools):
         return self
@@ -51,7 +52,7 @@ class Ranks:
     def search(self, query, *, max_results=5, category=None):
         assert category is None
         hits = tuple(ToolHit(name, matched=(Match(query, ("own",)),)) for name in self.names[:max_results])
-        code = "no_match" if self.reason else None
+        code = self.code if self.reason else None
         return ToolSearchResponse(hits=hits, total_matches=len(hits), reason=self.reason, reason_code=code)
 
 
@@ -110,9 +111,26 @@ def test_the_reason_of_a_part_is_given_when_nothing_is_found(word_embedder):
 
 
 def test_a_doubt_of_words_alone_is_kept_and_meaning_removes_it(meaning):
-    query = "weather zebra giraffe elephant"
+    query = "customer give cash giraffe"
     assert HybridToolIndex([Bm25ToolIndex()]).build(TOOLS).search(query).reason_code == "weak_match"
     assert HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search(query).reason_code is None
+
+
+def test_where_words_and_meaning_both_doubt_the_nearest_are_given_as_weak(meaning):
+    response = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search("weather zebra giraffe elephant")
+    assert response.names == ("get_weather",)
+    assert response.reason_code == "weak_match"
+    assert response.reason == "Nothing here stands out: these are only the nearest of 4 tools, and perhaps none fits."
+
+
+def test_a_part_that_only_ranks_vouches_unless_it_doubts_itself():
+    query = "weather zebra giraffe elephant"
+    own = Ranks("get_weather")
+    assert HybridToolIndex([Bm25ToolIndex(), own]).build(TOOLS).search(query).reason_code is None
+    doubtful = Ranks("get_weather", reason="Hardly.", code="weak_match")
+    response = HybridToolIndex([Bm25ToolIndex(), doubtful]).build(TOOLS).search(query)
+    assert (response.names, response.reason_code) == (("get_weather",), "weak_match")
+    assert HybridToolIndex([doubtful]).build(TOOLS).search(query).reason == "Hardly."
 
 
 def test_one_part_alone_ranks_as_it_would_by_itself():

@@ -1,6 +1,8 @@
 """Small cases in which searches by words are known to fail."""
 
-from collections.abc import Callable
+import re
+import zlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from toolsearch.indexes import (
     ToolReference,
     VectorToolIndex,
 )
+from toolsearch.indexes.protocols import Embedder
 from toolsearch.tool import Tool
 
 Make = Callable[[], ToolIndex]
@@ -43,6 +46,32 @@ TOOLS = (
 @pytest.fixture(params=[Bm25ToolIndex, RegexToolIndex])
 def make(request: pytest.FixtureRequest) -> Make:
     """Each index that goes by words."""
+    made: Make = request.param
+    return made
+
+
+def signs(texts: Sequence[str]) -> list[list[float]]:
+    """A toy embedder that tells texts apart by their words and by every other sign."""
+    rows = []
+    for text in texts:
+        row = [0.0] * 512
+        for term in re.findall(r"\w+|[^\w\s]", text.casefold()):
+            row[zlib.crc32(term.encode()) % 512] += 1.0
+        rows.append(row)
+    return rows
+
+
+@pytest.fixture(
+    params=[
+        Bm25ToolIndex,
+        RegexToolIndex,
+        lambda: VectorToolIndex(signs),
+        lambda: HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(signs)]),
+    ],
+    ids=["Bm25ToolIndex", "RegexToolIndex", "VectorToolIndex", "HybridToolIndex"],
+)
+def make_any(request: pytest.FixtureRequest) -> Make:
+    """Each index there is."""
     made: Make = request.param
     return made
 
@@ -177,6 +206,106 @@ def test_a_weak_answer_names_what_is_missing(make: Make) -> None:
     assert response.reason_code == "weak_match"
     for word in ("reticulate", "seventeen", "splines"):
         assert word in response.reason
+
+
+def test_a_long_request_that_names_its_tool_in_a_few_words_is_not_weak(make: Make) -> None:
+    """Most of a request are names and values no tool knows; what one tool has of it is enough."""
+    query = (
+        "Hello, my username is JaneSmith; tell Bartholomew Higginbotham the stripe refund 77-AX has a scatter chart."
+    )
+    response = make().build(TOOLS).search(query)
+    assert set(response.names) >= {"refund", "make_chart"}
+    assert response.reason == ""
+
+
+@pytest.mark.parametrize("query", ["the", "The of A", "is there any for the", "to the ..."])
+def test_a_query_of_small_words_is_weak_whatever_it_finds(make_any: Make, query: str) -> None:
+    """Every description has them, so which tools come first says nothing."""
+    response = make_any().build(TOOLS).search(query)
+    assert response.hits
+    assert response.reason_code == "weak_match"
+    assert response.reason == 'The query holds only words like "the", which say nothing of what the tool should do.'
+
+
+@pytest.mark.parametrize("name", ["the", "what_is", "🎉", "get"])
+def test_a_tool_that_the_query_names_is_no_weak_match(make_any: Make, name: str) -> None:
+    """However little its name says."""
+    response = make_any().build([*TOOLS, tool(name, "Throws a party.")]).search(name)
+    assert response.names[0] == name
+    assert (response.reason, response.reason_code) == ("", None)
+
+
+@pytest.mark.parametrize("query", ["🎉", "?!", "... —", "👍🏽👍🏽"])
+def test_a_query_without_a_word_says_so(make_any: Make, query: str) -> None:
+    """By words there is nothing to look for; by meaning the nearest are given, and called weak."""
+    response = make_any().build([*TOOLS, tool("party", "🎉 ... ?! 👍")]).search(query)
+    if response.hits:
+        assert response.reason_code == "weak_match"
+        assert make_any not in (Bm25ToolIndex, RegexToolIndex) or "matches" in response.reason
+    else:
+        assert response.reason_code in ("empty_query", "no_match", "invalid_pattern")
+    assert response.reason
+
+
+def test_nonsense_is_never_a_good_match(make_any: Make) -> None:
+    """Nothing is found, or it is called weak."""
+    response = make_any().build(TOOLS).search("asdkjh qwpoeiru")
+    assert response.reason_code in ("no_match", "weak_match")
+
+
+FORGE = tuple(
+    ToolReference(name=name, description=description, source="forge")
+    for name, description in {
+        "create_issue": "Creates an issue in a repository.",
+        "list_issues": "Lists the issues of a repository, open or closed.",
+        "create_pull_request": "Opens a pull request from one branch to another.",
+        "merge_pull_request": "Merges a pull request.",
+        "create_branch": "Creates a branch in a repository.",
+        "search_code": "Searches for code across repositories.",
+        "get_file_contents": "Returns a file of a repository.",
+        "list_commits": "Lists the commits of a branch.",
+        "fork_repository": "Forks a repository to your account.",
+        "run_workflow": "Starts a workflow of the continuous integration.",
+    }.items()
+)
+
+
+@pytest.fixture(params=[1, 3, 10], ids="{} tools".format)
+def forge(request: pytest.FixtureRequest) -> tuple[ToolReference, ...]:
+    """Tools all of one kind, few and fewer."""
+    return FORGE[: request.param]
+
+
+@pytest.mark.vector
+@pytest.mark.parametrize("index", ["meaning", "both"])
+@pytest.mark.parametrize(
+    "query", ["asdkjh qwpoeiru", "flurbo grontish malep", "knit a sweater", "water the tomatoes", "🎉", "the of and"]
+)
+def test_by_meaning_what_fits_no_tool_is_weak_and_keeps_its_hits(
+    minilm: Embedder, forge: tuple[ToolReference, ...], index: str, query: str
+) -> None:
+    """The model may still want one of them, and is told what they are."""
+    made = (
+        VectorToolIndex(minilm) if index == "meaning" else HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)])
+    )
+    response = made.build(forge).search(query)
+    assert response.reason_code in ("weak_match", "no_match", "empty_query")
+    assert bool(response.hits) == (response.reason_code == "weak_match")
+
+
+@pytest.mark.vector
+@pytest.mark.parametrize("index", ["meaning", "both"])
+@pytest.mark.parametrize("query", ["report a bug", "open a new issue about the login page", "create_issue"])
+def test_by_meaning_what_fits_is_not_weak(
+    minilm: Embedder, forge: tuple[ToolReference, ...], index: str, query: str
+) -> None:
+    """Be it the only tool, or one of several that are alike."""
+    made = (
+        VectorToolIndex(minilm) if index == "meaning" else HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)])
+    )
+    response = made.build(forge).search(query)
+    assert "create_issue" in response.names
+    assert response.reason == ""
 
 
 def test_a_good_answer_carries_no_reason(make: Make) -> None:

@@ -17,6 +17,7 @@ from toolsearch.errors import (
     IndexFailure,
     MissingExtraError,
 )
+from toolsearch.indexes.background import BACKGROUND_TEXTS
 from toolsearch.indexes.embedders import CallableEmbedder, SentenceTransformerEmbedder
 from toolsearch.indexes.embedding import tool_text
 from toolsearch.indexes.embedding_cache import EmbeddingCache
@@ -127,7 +128,7 @@ def test_a_query_is_embedded_once_and_not_remembered_with_the_tools(word_embedde
     before = len(embedder.batches)
     searcher.search("weather")
     assert embedder.batches[before:] == [["weather"]]
-    assert len(list(tmp_path.rglob("*.vec"))) == len(TOOLS)
+    assert len(list(tmp_path.rglob("*.vec"))) == len(TOOLS) + 1  # the background
 
 
 def test_large_sets_are_embedded_in_batches_of_similar_length(word_embedder):
@@ -153,7 +154,7 @@ def test_a_failure_loses_no_finished_batch():
         index.build(tools)
     assert isinstance(caught.value.__cause__, ConnectionError)
     index.build(tools)
-    assert calls == [256, 44, 44]
+    assert calls == [256, 44, 44, len(BACKGROUND_TEXTS)]
 
 
 def test_prefixes_are_put_before_tools_and_queries():
@@ -165,7 +166,7 @@ def test_prefixes_are_put_before_tools_and_queries():
 
     embedder = CallableEmbedder(embed, query_prefix="query: ", passage_prefix="passage: ")
     VectorToolIndex(embedder).build([ToolReference(name="a")]).search(" hi ")
-    assert seen == ["passage: a: ", "query: hi"]
+    assert seen == ["passage: a: ", *(f"passage: {text}" for text in BACKGROUND_TEXTS), "query: hi"]
 
 
 def test_a_cache_can_be_shared_by_indexes_and_keeps_embedders_apart(word_embedder):
@@ -189,7 +190,7 @@ def test_the_embedders_own_folder_is_used(tmp_path):
         return np.ones((len(texts), 2))
 
     VectorToolIndex(CallableEmbedder(ones, id="ones-1", cache_dir=tmp_path)).build(TOOLS)
-    assert len(list(tmp_path.rglob("*.vec"))) == len(TOOLS)
+    assert len(list(tmp_path.rglob("*.vec"))) == len(TOOLS) + 1  # the background
 
 
 def test_a_function_without_an_id_is_never_kept_on_disk(tmp_path):
