@@ -24,7 +24,7 @@ def definitions_html(suite: Mapping[str, Any]) -> str:
     parts = [
         "<h3>Definitions</h3>",
         f"<p>{plain(_overview(suite))}</p>",
-        figure("Tokens of definitions", _panels(found), columns=1),
+        figure("Tokens of definitions", _panels(suite), columns=1),
     ]
     if not _has_sources(found):
         parts.append(html_table(("tool", "tokens"), [(name, tokens) for name, _, tokens in largest]))
@@ -72,13 +72,14 @@ def _share(tools: Sequence[Mapping[str, Any]], suite: Mapping[str, Any]) -> str:
     return f"{min(1.0, sum(tool['tokens'] for tool in tools) / suite['definition_tokens']):.0%}"
 
 
-def _panels(found: Mapping[str, Any]) -> list[Panel]:
+def _panels(suite: Mapping[str, Any]) -> list[Panel]:
+    found = suite["definitions"]
     tools, sources = found["largest"], found["sources"][:_SOURCES_DRAWN] if _has_sources(found) else []
     names = [*(tool["name"] for tool in tools), *(source_name(source["name"]) for source in sources)]
     letters = min(_LETTERS, max(map(len, names)))  # alike in both, so that the bars stand below each other
     panels = [
         Panel(
-            f"the {len(tools)} largest tools" if len(tools) > 1 else "the tool",
+            "tools" if len(tools) == suite["tools"] else f"the {len(tools)} largest tools",
             [Bar(tool["name"], tool["tokens"], f"{tool['tokens']:,}") for tool in tools],
             letters=letters,
         )
