@@ -46,6 +46,8 @@ class ToolIndex(Protocol):
 class Embedder(Protocol):
     """Turns texts into vectors.
 
+    Besides the tools it is given sixteen short texts, once, by which a weak match is told from a good one.
+
     An embedder may also have these attributes: `query_prefix` and `passage_prefix` (put before a query, and before the
     text of a tool), `multilingual` (True if it knows other languages than English; a hybrid then trusts it with them),
     and `cache_dir` (a folder in which an index keeps the embeddings of tools).

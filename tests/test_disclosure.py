@@ -96,6 +96,15 @@ def test_a_search_without_hits_says_why_and_what_to_try() -> None:
     assert "say so" in result
 
 
+def test_a_weak_match_is_declared_and_said_to_be_weak() -> None:
+    """The model judges for itself, and knows that it has to."""
+    with disclosure().open("ann", TOOLS) as turn:
+        result = turn.search("reticulate seventeen splines of weather")
+        assert turn.declare() == ("get_weather",)
+    assert "- get_weather" in result
+    assert "These match only part of the query; none of them has: reticulate, seventeen, splines." in result
+
+
 def test_an_unknown_category_is_answered_with_those_that_exist() -> None:
     with disclosure().open("ann", TOOLS) as turn:
         result = turn.search("mail", category="nowhere")
