@@ -115,7 +115,7 @@ def best_of(values: NDArray[np.floating], matched: NDArray[np.bool_], limit: int
     """Return the positions of the `limit` best that matched, in no order, and of all as good as the last of them."""
     import numpy as np
 
-    positions = np.flatnonzero(matched)
+    (positions,) = matched.nonzero()
     if len(positions) > limit > 0:
         scores = values[positions]
         least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
