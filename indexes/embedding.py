@@ -13,19 +13,21 @@ from .fusion import length_in_words
 from .identifiers import readable
 from .protocols import Embedder
 from .query import clauses
+from .quoted import without_quoted
 from .reference import ToolReference
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["embed_query", "embed_tools", "require_vector_extra", "tool_text", "unit_rows"]
+__all__ = ["LONG_ALONE", "LONG_FUSED", "embed_query", "embed_tools", "require_vector_extra", "tool_text", "unit_rows"]
 
 BATCH = 256
 """How many texts an embedder gets at once; after each batch the rows are kept, so a failure loses one batch at most."""
 
-_LONG_REQUEST = 50
-"""Words from which on a request is embedded clause by clause too: one row for several intents lies between them all."""
+LONG_ALONE, LONG_FUSED = 30, 50
+"""Words from which on a request is embedded clause by clause too: one row for several intents lies between them all.
+Beside words, which are searched for by clauses at any length, clauses of shorter requests were found to mislead."""
 
 _LONGEST = 8_000
 """Characters embedded of one text: far more than the tokens a model reads, and no pasted file."""
@@ -33,6 +35,7 @@ _LONGEST = 8_000
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\s_\-./:]+")
 _SHOWN = 60
+_ENOUGH_UNQUOTED = 4
 
 
 def tool_text(tool: ToolReference) -> str:
@@ -77,16 +80,20 @@ def embed_tools(embedder: Embedder, tools: Sequence[ToolReference], cache: Embed
     return np.stack([rows[text] for text in texts])
 
 
-def embed_query(embedder: Embedder, query: str, width: int) -> NDArray[np.float32] | None:
-    """Return the row of a query, and below it those of its clauses if it is long.
+def embed_query(embedder: Embedder, query: str, width: int, *, long: int = LONG_FUSED) -> NDArray[np.float32] | None:
+    """Return the row of a query, and below it those of its clauses if it has `long` words or more.
 
-    None if the embedder finds nothing in it (a row of zeros); a clause in which it finds nothing has no row.
+    What the query quotes is left out if enough is left: it is mostly data, and draws a row far from what is to be done.
+    None if the embedder finds nothing in the query (a row of zeros); a clause in which it finds nothing has no row.
 
     Raises:
         IndexFailure: the embedder failed, or its row cannot be used.
     """
     text = readable(query.strip()[:_LONGEST])
-    parts = clauses(text) if length_in_words(text) >= _LONG_REQUEST else []
+    unquoted = without_quoted(text)
+    if length_in_words(unquoted) >= _ENOUGH_UNQUOTED:
+        text = unquoted.strip()
+    parts = clauses(text) if length_in_words(text) >= long else []
     prefix = getattr(embedder, "query_prefix", "")
     rows = unit_rows(embedder, [prefix + part for part in (text, *(parts if len(parts) > 1 else ()))], zeros=True)
     if rows.shape[1] != width:

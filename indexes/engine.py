@@ -15,9 +15,10 @@ __all__ = ["TermEngine"]
 
 _LEAST_HEAP = 15_000_000
 _HEAP_PER_TOOL = 8_000  # enough to hold the set in one segment, whose order is the order of the tools
-_FIELDS = (("name", 1.6), ("text", 1.0), ("detail", 0.5))
+_FIELDS = (("name", 1.6), ("text", 1.0), ("detail", 0.65))
 _TIE = 0.2
 _AS_WRITTEN = 0.5
+_REMEMBERED = 2_048  # queries, which take longer to make than to look up
 
 
 class TermEngine:
@@ -27,12 +28,13 @@ class TermEngine:
     the best counts, and a fifth of the others. What is found as it is written counts half as much again.
     """
 
-    __slots__ = ("_schema", "_searcher", "_vocabulary")
+    __slots__ = ("_schema", "_searcher", "_terms", "_vocabulary")
 
     def __init__(
         self, documents: Sequence[ToolTerms], categories: Sequence[Sequence[str]], vocabulary: Vocabulary
     ) -> None:
         self._vocabulary = vocabulary
+        self._terms: dict[str, tantivy.Query] = {}
         builder = tantivy.SchemaBuilder().add_integer_field("position", fast=True)
         for field, _ in _FIELDS:
             builder = builder.add_text_field(field, tokenizer_name="whitespace", index_option="freq")
@@ -60,7 +62,15 @@ class TermEngine:
 
     def query(self, term: str, weight: float) -> tantivy.Query:
         """Return the query for one term of the vocabulary, worth `weight` times its IDF."""
-        idf = self._vocabulary.idf[term] * weight
+        known = self._terms.get(term)
+        if known is None:
+            if len(self._terms) >= _REMEMBERED:
+                self._terms.clear()
+            known = self._terms[term] = self._term(term)
+        return known if weight == 1.0 else tantivy.Query.boost_query(known, weight)
+
+    def _term(self, term: str) -> tantivy.Query:
+        idf = self._vocabulary.idf[term]
         fields: list[tantivy.Query] = []
         for (field, field_weight), own_idf in zip(_FIELDS, self._vocabulary.field_idf(term), strict=True):
             if own_idf:

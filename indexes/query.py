@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from .analysis import joined, word_terms, words
+from .analysis import joined, terms, word_terms, words
 from .fragments import is_fragment, stretches
 from .identifiers import identifiers_in
+from .quoted import quoted, without_quoted
 from .stemming import stem
 from .stopwords import COURTESIES, FUNCTION_WORDS
+from .synonyms import synonyms
 from .vocabulary import Vocabulary
 from .written import neighbours, pair
 
@@ -20,10 +22,15 @@ __all__ = ["Clause", "ParsedQuery", "clauses", "function_stems", "parse"]
 
 _HEAD, _TAIL = 12_000, 4_000
 _MOST_TERMS = 96
+_PLENTY = 16
+"""Where so many words tell tools apart, those that most tools have are left out: they cost most and change nothing."""
 _MOST_CLAUSES = 12
 _SHORTEST_CLAUSE = 3
 _COURTESY_WEIGHT = 0.3
 _GUESS_WEIGHT = 0.5
+_SYNONYM_WEIGHT = 0.25
+_QUOTED_WEIGHT = 0.5
+_ENOUGH_UNQUOTED = 3
 
 _CUTS = re.compile(
     r"(?<=[.!?;])\s+|[\n。！？；]+"
@@ -104,7 +111,11 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
     every = dict.fromkeys(term for part, _ in parts for term in part)
     functional = function_stems()
     kept = [term for term in every if term not in functional] or list(every)
-    masses = {t: vocabulary.idf.get(t, vocabulary.unknown_idf) * _weight(t) for t in kept}
+    worth = _worth(kept, text)
+    masses = {term: vocabulary.idf.get(term, vocabulary.unknown_idf) * worth[term] for term in kept}
+    telling = [term for term in masses if not vocabulary.is_common(term)]
+    if len(telling) >= _PLENTY:
+        masses = {term: masses[term] for term in telling}
     if len(masses) > _MOST_TERMS:
         rarest_known = sorted(masses, key=lambda term: (term not in vocabulary.idf, -masses[term]))
         masses = {term: masses[term] for term in rarest_known[:_MOST_TERMS]}
@@ -114,12 +125,13 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
     for term in masses:
         if term in vocabulary.idf:
             asked[term] = (term,)
-            weights[term] = max(weights.get(term, 0.0), _weight(term))
+            weights[term] = max(weights.get(term, 0.0), worth[term])
             continue
         asked[term] = tuple(vocabulary.close_to(term, forms.get(term, "")))
         for guess in asked[term]:
-            weights[guess] = max(weights.get(guess, 0.0), _GUESS_WEIGHT * _weight(term))
+            weights[guess] = max(weights.get(guess, 0.0), _GUESS_WEIGHT * worth[term])
             shown.setdefault(guess, shown[term])
+    _add_synonyms(weights, asked, shown, worth, vocabulary)
     written: dict[str, float] = {}
     wanted: dict[tuple[str, ...], Clause] = {}
     for part, stems in parts:
@@ -184,8 +196,41 @@ def _as_written(stems: Sequence[tuple[str, str]], weights: Mapping[str, float]) 
     return found
 
 
-def _weight(term: str) -> float:
-    return _COURTESY_WEIGHT if term in _courtesy_stems() else 1.0
+def _worth(kept: Sequence[str], text: str) -> dict[str, float]:
+    """Return what each term counts: words of courtesy little, and words in quotes only half, where there are others."""
+    courtesies = _courtesy_stems()
+    worth = {term: _COURTESY_WEIGHT if term in courtesies else 1.0 for term in kept}
+    values = quoted(text)
+    if values:
+        outside = set(terms(without_quoted(text)))
+        if len(outside.intersection(kept)) >= _ENOUGH_UNQUOTED:
+            for term in worth.keys() & set(terms("\n".join(values))) - outside:
+                worth[term] *= _QUOTED_WEIGHT
+    return worth
+
+
+def _add_synonyms(
+    weights: dict[str, float],
+    asked: dict[str, tuple[str, ...]],
+    shown: dict[str, str],
+    worth: Mapping[str, float],
+    vocabulary: Vocabulary,
+) -> None:
+    """Let what means the same count a little, and no more for being rarer than the word that was used."""
+    idf = vocabulary.idf
+    found: dict[str, float] = {}
+    courtesies = _courtesy_stems()
+    for term, answers in asked.items():
+        if term in courtesies:
+            continue
+        others = [s for s in synonyms(term) if s in idf and s not in weights and not vocabulary.is_common(s)]
+        for other in others:
+            weight = _SYNONYM_WEIGHT * worth[term] * min(1.0, idf.get(term, idf[other]) / idf[other])
+            found[other] = max(found.get(other, 0.0), weight)
+            shown.setdefault(other, shown[term])
+        if others:
+            asked[term] = (*answers, *others)
+    weights.update(found)
 
 
 @cache

@@ -11,7 +11,7 @@ from ..errors import ConfigurationError, IndexFailure
 from .background import Background, embed_background, least_distinction
 from .checks import checked_between
 from .embedders import DEFAULT_MODEL, EmbedFunction, as_embedder
-from .embedding import embed_query, embed_tools, require_vector_extra
+from .embedding import LONG_ALONE, LONG_FUSED, embed_query, embed_tools, require_vector_extra
 from .embedding_cache import EmbeddingCache
 from .fusion import best_of, meaning_weight
 from .protocols import Embedder
@@ -40,7 +40,7 @@ class VectorToolIndex:
     It finds a tool by words its author did not use ("give back cash" finds a refund), in the languages its embedder
     knows. All tools are compared, exactly, on one thread. What is embedded once is remembered by this index, so a set
     that differs in one tool embeds one text; `cache_dir` keeps it between runs. The model is loaded when first needed.
-    Make one index and use it everywhere: each has a model of its own. A request of fifty words or more is compared
+    Make one index and use it everywhere: each has a model of its own. A request of thirty words or more is compared
     clause by clause too, so that it finds a tool for each of its intents. Where nothing stands out the nearest are
     given as a weak match; to tell, the first build embeds sixteen texts besides the tools'.
 
@@ -128,7 +128,7 @@ class VectorToolSearcher:
         """
         return respond(
             self._catalog,
-            lambda text, limit, found: self.scores(text, limit=limit, category=found),
+            lambda text, limit, found: self._scores(text, limit, found, LONG_ALONE),
             search_type="VectorToolIndex",
             query=query,
             max_results=max_results,
@@ -137,16 +137,19 @@ class VectorToolSearcher:
         )
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
-        """Return the cosine of every tool with the query, asking the embedder once.
+        """Return the cosine of every tool with the query, asking the embedder once; to be fused with other scores.
 
         Raises:
             IndexFailure: the embedder failed.
         """
+        return self._scores(query, limit, category, LONG_FUSED)
+
+    def _scores(self, query: str, limit: int, category: Category | None, long: int) -> Scores:
         import numpy as np
 
         if self._rows is None:
             return Scores()
-        rows = embed_query(self._embedder, query, self._rows.width)
+        rows = embed_query(self._embedder, query, self._rows.width, long=long)
         if rows is None:
             return Scores(note=Note("no_match", _UNKNOWN), doubt=lambda _: _UNKNOWN)
         whole, *of_clauses = map(self._rows.products, rows)

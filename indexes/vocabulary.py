@@ -11,11 +11,14 @@ from .spelling import Spelling
 
 __all__ = ["Vocabulary"]
 
+_MANY = 300
+_COMMON = 0.4
+
 
 class Vocabulary:
     """Document frequencies of a set of tools, by field and as a whole. Immutable once built."""
 
-    __slots__ = ("_by_frequency", "_documents", "_fields", "_spelling", "idf", "unknown_idf")
+    __slots__ = ("_by_frequency", "_common_below", "_documents", "_fields", "_spelling", "idf", "unknown_idf")
 
     def __init__(self, documents: Sequence[ToolTerms]) -> None:
         names: Counter[str] = Counter()
@@ -34,6 +37,7 @@ class Vocabulary:
         """The IDF of a word no tool has."""
         self.idf: dict[str, float] = {term: by_frequency[df] for term, df in anywhere.items()}
         """term -> IDF over whole tools, for every term there is."""
+        self._common_below = by_frequency[int(_COMMON * count)] if count > _MANY else 0.0
         self._by_frequency = by_frequency
         self._fields = (names, texts, details)
         self._documents = documents
@@ -43,6 +47,10 @@ class Vocabulary:
         """Return the IDF of `term` within each field (name, text, detail), 0.0 where it does not occur."""
         name, text, detail = (self._by_frequency[df] if (df := field.get(term, 0)) else 0.0 for field in self._fields)
         return name, text, detail
+
+    def is_common(self, term: str) -> bool:
+        """Whether of many tools so many have `term` that it tells them apart hardly, at the cost of visiting them."""
+        return self.idf.get(term, self.unknown_idf) < self._common_below
 
     def close_to(self, term: str, word: str = "") -> list[str]:
         """Return the known terms that an unknown one, and the `word` it is the stem of, may stand for."""

@@ -486,8 +486,40 @@ def test_a_long_request_finds_a_tool_for_each_of_its_intents(word_embedder, monk
     tools.append(ToolReference(name="refund", description="Return the money"))
     searcher = VectorToolIndex(word_embedder()).build(tools)
     assert searcher.search(request).names[0] == "refund"
-    monkeypatch.setattr("toolsearch.indexes.embedding._LONG_REQUEST", 1_000)
+    monkeypatch.setattr("toolsearch.indexes.vector.LONG_ALONE", 1_000)
     assert "refund" not in searcher.search(request).names
+
+
+def test_clauses_are_embedded_from_thirty_words_on_alone_and_from_fifty_beside_words():
+    """Beside words, which look into clauses themselves, clauses of shorter requests mislead."""
+    asked = []
+
+    def embed(texts):
+        asked.append(len(texts))
+        return [[1.0, float(len(text))] for text in texts]
+
+    searcher = VectorToolIndex(CallableEmbedder(embed, id="lengths")).build(TOOLS)
+    by_words = {}
+    for words in (29, 30, 49, 50):
+        request = "One two three four. " + "five " * (words - 4)
+        searcher.search(request)
+        searcher.scores(request)
+        by_words[words] = asked[-2:]
+    assert by_words == {29: [1, 1], 30: [3, 1], 49: [3, 1], 50: [3, 3]}
+
+
+def test_what_is_quoted_is_not_embedded_if_enough_is_left():
+    """Titles and messages are data; a query that is all quotation is the query."""
+    asked = []
+
+    def embed(texts):
+        asked.append(texts[0])
+        return [[1.0, float(len(text))] for text in texts]
+
+    searcher = VectorToolIndex(CallableEmbedder(embed, id="lengths")).build(TOOLS)
+    for query in ("Create an issue titled 'Weather in Paris' now", '"pull request"', "Post 'Weather in Paris'"):
+        searcher.search(query)
+    assert asked[-3:] == ["Create an issue titled   now", '"pull request"', "Post 'Weather in Paris'"]
 
 
 def test_a_long_request_is_one_call_of_the_embedder_and_a_short_one_is_one_text():

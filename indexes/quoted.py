@@ -1,0 +1,34 @@
+"""What a request quotes: titles, messages and other values to work with, rather than words for the work itself."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["quoted", "without_quoted"]
+
+# An apostrophe is no quotation mark, nor is the sign for inches: those stand behind a letter or digit. What is quoted
+# holds no other mark of its kind, so that a text of marks alone costs no more than its length.
+_QUOTED = re.compile(
+    r"(?<!\w)'([^'\n]{2,300})'(?!\w)|(?<!\w)\"([^\"\n]{2,300})\"(?!\w)|‘([^‘’\n]{2,300})’(?!\w)"
+    r"|“([^“”]{2,300})”|«([^«»]{2,300})»|「([^「」]{2,300})」|『([^『』]{2,300})』"
+)
+
+
+def quoted(text: str) -> list[str]:
+    """Return what stands between quotation marks, in order.
+
+    Example:
+        >>> quoted("Post 'Hello' as the user's \\"status\\"")
+        ['Hello', 'status']
+    """
+    return [next(filter(None, groups)) for groups in _QUOTED.findall(text)]
+
+
+def without_quoted(text: str) -> str:
+    """Return `text` without what stands between quotation marks.
+
+    Example:
+        >>> without_quoted("Post 'Hello' as a status")
+        'Post   as a status'
+    """
+    return _QUOTED.sub(" ", text)
