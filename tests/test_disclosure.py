@@ -339,6 +339,16 @@ def test_a_search_that_fails_is_logged_with_its_traceback(
     assert record.exc_info is not None
 
 
+@pytest.mark.parametrize(
+    "text", ["thank you", "and the others?", "Sing to me about the purple moon, some day, not now"]
+)
+def test_preselect_discloses_nothing_for_words_that_fit_no_tool(text: str) -> None:
+    """What is disclosed stays, and is paid for in every round."""
+    with disclosure(preselect=2).open("ann", TOOLS, text=text) as turn:
+        assert turn.offers_search
+        assert turn.declare() == ()
+
+
 def test_an_index_that_is_down_does_not_stop_a_turn_that_preselects() -> None:
     settings = DisclosureSettings(preselect=2)
     machine = Disclosure(SessionToolIndex(OddIndex(IndexFailure("down"))), settings)  # type: ignore[arg-type]

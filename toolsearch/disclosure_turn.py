@@ -112,14 +112,15 @@ class DisclosureTurn:
         )
 
     def preselect(self, text: str) -> None:
-        """Disclose what fits the user's words best, before the model is asked."""
+        """Disclose what fits the user's words best, if anything does, before the model is asked."""
         if self.offer.bypass:
             return
         try:
-            names = self._search(text, self.settings.preselect).names
+            response = self._search(text, self.settings.preselect)
         except IndexFailure:
             return  # it is logged, and the model can search for itself
-        self._discover([name for name in names if self._may_have(name)])
+        if response.reason_code != "weak_match":  # "thank you" wants no tool, and what is disclosed stays
+            self._discover([name for name in response.names if self._may_have(name)])
 
     def restore(self, names: Iterable[str]) -> None:
         """Declare what an earlier process, or a compacted conversation, had disclosed; unknown names are ignored."""

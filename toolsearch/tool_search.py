@@ -47,7 +47,8 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         eviction: which sessions to forget; by default the least recently used above 1,000.
         session_key: the session of a request; by default tenant and session id. None makes a session of one turn.
         bypass_below: send all tools, without searching, while their definitions have fewer tokens than this.
-        preselect: disclose this many tools that fit the user's words before the model is first asked.
+        preselect: disclose this many tools that fit the user's words before the model is first asked; none that only
+            match weakly.
         max_loaded: keep at most this many tools disclosed; the least recently used leave, never those of this turn.
         search_budget: searches per turn; None is unlimited.
         run_undiscovered: run a call of a tool that was not disclosed yet, instead of loading it and asking again.
