@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from ..errors import AsyncCallableError, ConfigurationError, IndexFailure, MissingExtraError
+from .backoff import Backoff
 from .hub import hub_answers, is_forbidden, may_be_a_name, refusal
 from .protocols import Embedder
 
@@ -30,9 +31,6 @@ EmbedFunction: TypeAlias = "Callable[[list[str]], ArrayLike]"
 """Texts in, one row of numbers a text out."""
 
 _E5 = re.compile(r"(?:^|[/\\_-])e5-(?!.*instruct)[^/\\]*$")
-_QUICK = 0.05
-_PATIENCE = 10.0
-_LONGEST_WAIT = 300.0
 _serial = itertools.count(1)
 
 
@@ -106,8 +104,8 @@ class SentenceTransformerEmbedder:
         self._id: str | None = None
         self._model: _Encoder | None = None
         self._clock = clock
+        self._backoff = Backoff(clock)
         self._failure = ""
-        self._retry_at = 0.0
         self._loading = threading.Lock()
         self._turnstile = threading.Lock()
         self._running = threading.Lock()
@@ -174,7 +172,7 @@ class SentenceTransformerEmbedder:
     def _by_name(self, load: Callable[..., _Encoder]) -> _Encoder:
         """Load from the cache, else from the hub; a failure that took long is remembered for a while."""
         started = self._clock()
-        if started < self._retry_at:
+        if self._backoff.waiting(self.name_or_path):
             raise IndexFailure(self._failure)
         try:
             try:
@@ -191,8 +189,7 @@ class SentenceTransformerEmbedder:
                     "check the name, or log in if it is private"
                 ) from error
             self._failure = f"the model {self.name_or_path!r} could not be loaded: {error or type(error).__name__}"
-            if (took := self._clock() - started) > _QUICK:
-                self._retry_at = started + took + min(_LONGEST_WAIT, _PATIENCE * took)
+            self._backoff.failed(self.name_or_path, self._clock() - started)
             raise IndexFailure(self._failure) from error
 
 

@@ -7,9 +7,10 @@ import importlib.util
 import logging
 import time
 from collections.abc import Callable, Sequence
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 from ..errors import ConfigurationError, IndexFailure, MissingExtraError
+from .backoff import Backoff
 from .bm25 import Bm25ToolIndex
 from .hybrid_search import HybridToolSearcher, Part, ScoredPart, as_part
 from .protocols import ToolIndex
@@ -20,11 +21,6 @@ from .vector import VectorToolIndex
 __all__ = ["HybridToolIndex"]
 
 _log = logging.getLogger(__name__)
-
-_QUICK = 0.05
-_PATIENCE = 10.0
-_LONGEST_WAIT = 300.0
-"""A part whose failure took longer than `_QUICK` seconds waits ten times as long, five minutes at most."""
 
 
 class HybridToolIndex:
@@ -61,7 +57,7 @@ class HybridToolIndex:
                 raise ConfigurationError(f"a part of a hybrid index is an index with build(tools); got {part!r}")
         self._clock = clock
         self._degraded: WeakValueDictionary[bytes, HybridToolSearcher] = WeakValueDictionary()
-        self._retry_at: WeakKeyDictionary[HybridToolSearcher, float] = WeakKeyDictionary()
+        self._backoff = Backoff(clock)
 
     def build(self, tools: Sequence[ToolReference]) -> HybridToolSearcher:
         """Return a searcher over `tools`.
@@ -74,7 +70,7 @@ class HybridToolIndex:
         catalog = Catalog(tools)
         digest = hashlib.blake2b(b"".join(tool.digest for tool in catalog.tools)).digest()
         before = self._degraded.get(digest)
-        if before is not None and self._clock() < self._retry_at.get(before, 0.0):
+        if before is not None and self._backoff.waiting(digest):
             return before
         parts: list[Part | ScoredPart | None] = []
         lost: list[str] = []
@@ -106,8 +102,10 @@ class HybridToolIndex:
         del failure  # its traceback holds this frame, and so the searcher
         searcher = HybridToolSearcher(catalog, parts, lost)
         if lost:
-            self._retry_at[searcher] = self._clock() + (min(_LONGEST_WAIT, _PATIENCE * wait) if wait > _QUICK else 0.0)
+            self._backoff.failed(digest, wait)
             self._degraded[digest] = searcher
+        else:
+            self._backoff.succeeded(digest)
         return searcher
 
     def __repr__(self) -> str:
