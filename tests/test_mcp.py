@@ -239,7 +239,7 @@ def test_tool_that_cannot_work_is_left_out_and_the_others_stay(caplog: pytest.Lo
         assert [tool.name for tool in mcp.tools()] == ["get", "odd"]
         assert mcp.servers[0].tools == 2
     (record,) = (r for r in caplog.records if r.getMessage().startswith("toolsearch.mcp_tool_left_out server=a tool="))
-    assert (record.__dict__["server"], record.__dict__["tool"]) == ("a", " ")
+    assert (record.__dict__["server"], record.__dict__["tool"]) == ("a", "' '")
 
 
 def test_tools_that_the_protocol_does_not_allow_take_no_others_away(caplog: pytest.LogCaptureFixture) -> None:
@@ -253,9 +253,59 @@ def test_tools_that_the_protocol_does_not_allow_take_no_others_away(caplog: pyte
         for record in caplog.records
         if record.getMessage().startswith("toolsearch.mcp_tool_left_out server=odd ")
     }
-    assert left_out.keys() == {"list", "odd_properties", "without_schema", "not_a_number", "", "'text'"}
-    assert left_out["list"] == "inputSchema.type: Input should be 'object'"
-    assert left_out["not_a_number"].endswith("/default is nan, which JSON does not have")
+    cut = repr("x\n" * 1000)[:60]
+    names = ("list", "odd_properties", "without_schema", "not_a_number", "odd_key", "", "text")
+    assert left_out.keys() == {cut, *map(repr, names)}
+    assert left_out["'list'"] == left_out[cut] == "inputSchema.type: Input should be 'object'"
+    assert left_out["'not_a_number'"].endswith("/default is nan, which JSON does not have")
+    assert not any("\n" in message or len(message) > 300 for message in caplog.messages)
+
+
+def test_since_2026_an_output_may_be_of_any_kind(caplog: pytest.LogCaptureFixture) -> None:
+    """Its schema stays as the server gave it, also where other tools of the list are not allowed."""
+    from mcp_types.version import LATEST_PROTOCOL_VERSION
+
+    with McpTools(script("odd", "odd_tools.py", LATEST_PROTOCOL_VERSION)) as mcp:
+        tools = by_name(mcp)
+        assert list(tools) == [
+            *("fine", "without_type", "odd_output", "odd_key"),
+            *("array", "either", "referred", "no_schema", "refused"),
+        ]
+        for name in ("array", "either", "referred", "no_schema"):
+            assert tools[name].call() == "[1, 2]", name
+        with pytest.raises(McpToolError, match="is not of type 'string'"):
+            tools["refused"].call()
+    assert sum("mcp_tool_left_out server=odd" in message for message in caplog.messages) == 7
+
+
+@pytest.mark.parametrize("version", [None, "2024-11-05", "2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("odd", [[], [{"name": "odd"}], ["odd"]], ids=["alone", "beside a tool", "beside a text"])
+@pytest.mark.parametrize(
+    ("given", "before", "since"),
+    [
+        ({"type": "object"}, {"type": "object"}, {"type": "object"}),
+        ({"anyOf": [{}]}, {"type": "object", "anyOf": [{}]}, {"anyOf": [{}]}),
+        ({"type": "array"}, None, {"type": "array"}),
+        ([], None, None),
+        (True, None, None),
+    ],
+    ids=str,
+)
+def test_an_output_schema_is_changed_only_where_the_version_refuses_it(
+    version: str | None, odd: list[Any], given: Any, before: Any, since: Any
+) -> None:
+    from mcp.shared.message import SessionMessage
+    from mcp_types import JSONRPCResponse
+
+    from toolsearch.mcp.sound_list import leave_out_odd_tools
+
+    tool = {"name": "a", "inputSchema": {"type": "object"}, "outputSchema": given}
+    response = JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": [tool, *odd]})
+    leave_out_odd_tools("a", SessionMessage(response), version)
+    wanted = since if version == "2026-07-28" else before
+    (kept,) = response.result["tools"]
+    assert kept.pop("outputSchema", None) == wanted
+    assert kept == {"name": "a", "inputSchema": {"type": "object"}}
 
 
 @pytest.mark.parametrize("handshake", ["auto", "legacy"])

@@ -186,7 +186,14 @@ class Connection:
         # The deadline is lifted, not the scope left: scopes must be left in the order they were entered.
         with anyio.CancelScope(deadline=anyio.current_time() + self.server.connect_timeout) as self._scope:
             self.forgotten = False
-            transport = open_transport(self.server, stderr, exit_code, ended=self._ended.set, forgotten=self._forget)
+            transport = open_transport(
+                self.server,
+                stderr,
+                exit_code,
+                ended=self._ended.set,
+                forgotten=self._forget,
+                version=lambda: _agreed_version(client),
+            )
             # No response cache: a refresh must ask. No `read_timeout`: connecting has its deadline, calls have theirs.
             client = Client(transport, mode=self.server.handshake, message_handler=self.listed.on_message, cache=None)
             async with client, anyio.create_task_group() as watchers:
@@ -223,3 +230,11 @@ class Connection:
             ending = not_started(self.server, failure, exited, stderr)
             self.state, self._ending = "failed", ending
             log_not_started(self.server, ending)
+
+
+def _agreed_version(client: Client) -> str | None:
+    """The version of the protocol that client and server talk in; None during the handshake."""
+    try:
+        return client.protocol_version
+    except RuntimeError:
+        return None

@@ -13,7 +13,7 @@ from ..tool import Tool
 from . import loop
 from .calls import ProgressHook, SessionLostError, call_tool, refuse
 from .connection import Connection
-from .events import log_event
+from .events import in_short, log_event
 from .names import Prefix, public_names
 from .results import convert_result
 from .server_group import ServerGroup
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from mcp_types import Tool as McpTool
 
 __all__ = ["ProvidedTools"]
+
+
+_LONGEST_ERROR = 1000
 
 
 class ProvidedTools:
@@ -86,8 +89,8 @@ class ProvidedTools:
                         logging.WARNING,
                         "mcp_tool_left_out",
                         server=connection.server.name,
-                        tool=described.name,
-                        error=str(error),
+                        tool=in_short(described.name),
+                        error=" ".join(str(error).split())[:_LONGEST_ERROR],
                     )
                 else:
                     made[key] = (described, tool)

@@ -38,6 +38,7 @@ def open_transport(
     *,
     ended: Callable[[], object],
     forgotten: Callable[[], object],
+    version: Callable[[], str | None],
 ) -> Transport:
     """The transport to `server`.
 
@@ -47,13 +48,20 @@ def open_transport(
         exit_code: where the way it ends by itself is noted.
         ended: called when a process closes its output.
         forgotten: called when an HTTP server does not know the session any more.
+        version: returns the version of the protocol that was agreed on, None before.
     """
-    return _stdio(server, stderr, exit_code, ended) if isinstance(server, StdioServer) else _http(server, forgotten)
+    if isinstance(server, StdioServer):
+        return _stdio(server, stderr, exit_code, ended, version)
+    return _http(server, forgotten, version)
 
 
 @asynccontextmanager
 async def _stdio(
-    server: StdioServer, stderr: StderrTail, exit_code: ExitCode, ended: Callable[[], object]
+    server: StdioServer,
+    stderr: StderrTail,
+    exit_code: ExitCode,
+    ended: Callable[[], object],
+    version: Callable[[], str | None],
 ) -> AsyncIterator[TransportStreams]:
     parameters = StdioServerParameters(
         command=server.command,
@@ -65,7 +73,7 @@ async def _stdio(
     async with AsyncExitStack() as stack:
         with stderr.sink() as errlog, exit_code.noted():
             read, write = await stack.enter_async_context(stdio_client(parameters, errlog=errlog))
-        watched = _Watched(server.name, read, ended)
+        watched = _Watched(server.name, read, ended, version)
         try:
             yield watched, write
         finally:
@@ -75,7 +83,9 @@ async def _stdio(
 
 
 @asynccontextmanager
-async def _http(server: HttpServer, forgotten: Callable[[], object]) -> AsyncIterator[TransportStreams]:
+async def _http(
+    server: HttpServer, forgotten: Callable[[], object], version: Callable[[], str | None]
+) -> AsyncIterator[TransportStreams]:
     async def look(response: httpx2.Response) -> None:
         if "mcp-session-id" in response.request.headers and await _names_an_unknown_session(response):
             forgotten()
@@ -88,7 +98,7 @@ async def _http(server: HttpServer, forgotten: Callable[[], object]) -> AsyncIte
         streamable_http_client(server.url, http_client=http) as streams,
     ):
         read, write = streams
-        yield _Watched(server.name, read, lambda: None), write
+        yield _Watched(server.name, read, lambda: None, version), write
 
 
 async def _names_an_unknown_session(response: httpx2.Response) -> bool:
@@ -111,11 +121,16 @@ class _Watched:
     """
 
     def __init__(
-        self, server: str, stream: ReadStream[SessionMessage | Exception], ended: Callable[[], object]
+        self,
+        server: str,
+        stream: ReadStream[SessionMessage | Exception],
+        ended: Callable[[], object],
+        version: Callable[[], str | None],
     ) -> None:
         self._server = server
         self._stream = stream
         self._tell = ended
+        self._version = version
         self.ended = False
 
     def _note(self, error: Exception) -> None:
@@ -128,7 +143,7 @@ class _Watched:
         except (anyio.EndOfStream, anyio.ClosedResourceError) as error:
             self._note(error)
             raise
-        leave_out_odd_tools(self._server, message)
+        leave_out_odd_tools(self._server, message, self._version())
         return message
 
     async def aclose(self) -> None:
@@ -143,7 +158,7 @@ class _Watched:
         except (StopAsyncIteration, anyio.ClosedResourceError) as error:
             self._note(error)
             raise
-        leave_out_odd_tools(self._server, message)
+        leave_out_odd_tools(self._server, message, self._version())
         return message
 
     async def __aenter__(self) -> Self:
