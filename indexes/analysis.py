@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from .folding import fold
 from .identifiers import readable
+from .scripts import UNSPACED
 from .stemming import stem
 
 __all__ = ["LONGEST_TERM", "LONGEST_WORD", "analysed", "joined", "terms", "word_terms", "words"]
@@ -30,14 +31,9 @@ _POSSESSIVE = re.compile(r"(?<=\w)['’][sS]\b")
 # getHTTPServer -> get, HTTP, Server; S3Bucket -> S3, Bucket; userIDs -> user, IDs.
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
 _DIGITS = re.compile(r"\d+")
-# Scripts written without spaces: Thai, Lao, Burmese, Khmer; Han, kana, and Hangul (spaced, but its particles cling).
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-)
 _FIRST_IDEOGRAPH = "\u3005"
-_RUNS = re.compile(f"([{_UNSPACED}]+)|([^{_UNSPACED}]+)")
-_INSIDE = re.compile(f"(?<![{_UNSPACED}])\u200b(?![{_UNSPACED}])")
+_RUNS = re.compile(f"([{UNSPACED}]+)|([^{UNSPACED}]+)")
+_INSIDE = re.compile(f"(?<![{UNSPACED}])\u200b(?![{UNSPACED}])")
 
 
 class _Separators(dict[int, str]):

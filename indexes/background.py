@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import IndexFailure
+from ..errors import ToolSearchError
+from .backoff import Backoff
 from .embedding import unit_rows
 from .embedding_cache import EmbeddingCache
 from .protocols import Embedder
@@ -79,24 +81,33 @@ def least_distinction(tools: int) -> float:
     return _LEAST + _PER_TENFOLD * math.log10(max(1, tools))
 
 
-def embed_background(embedder: Embedder, cache: EmbeddingCache, width: int) -> Background | None:
+def embed_background(
+    embedder: Embedder, cache: EmbeddingCache, width: int, backoff: Backoff | None = None
+) -> Background | None:
     """Return the background of `embedder`, asking it only if `cache` does not know; None if there is no judging by it.
 
-    It costs one call for each embedder. No index is lost over it: a failure is logged, and nothing is called weak.
+    It costs one call for each embedder, or one for each build that began before the first ended. No index is lost
+    over it: a failure is logged, and nothing is called weak.
 
     Args:
         embedder: the one that embedded the tools.
         cache: where the mean is remembered, under a text that no tool has.
         width: how many numbers a row of a tool has.
+        backoff: remembers failures, so that an embedder that is down is not waited for at every build.
     """
     prefix = getattr(embedder, "passage_prefix", "")
     texts = [prefix + text for text in BACKGROUND_TEXTS]
     key = "\n".join(texts)
     mean = cache.get(embedder.id, [key]).get(key)
     if mean is None or len(mean) != width:
+        if backoff is not None and backoff.waiting(embedder.id):
+            return None
+        started = time.monotonic()
         try:
             rows = unit_rows(embedder, texts, zeros=True)
-        except IndexFailure as error:
+        except ToolSearchError as error:
+            if backoff is not None:
+                backoff.failed(embedder.id, time.monotonic() - started)
             _log.warning(
                 "toolsearch.background_not_embedded weak matches will not be told from good ones: %s",
                 str(error),

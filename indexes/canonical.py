@@ -33,7 +33,7 @@ def canonical_json(value: object) -> str:
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     except (TypeError, ValueError) as error:
-        raise ValueError(_what_is_odd(value) or _CIRCULAR) from error
+        raise ValueError(_what_is_odd(value) or (_CIRCULAR if "ircular" in str(error) else str(error))) from error
     if text.count("{") + text.count("[") > DEEPEST and _is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return text

@@ -150,6 +150,8 @@ def parameter_texts(schema: Mapping[str, Any] | None) -> list[str]:
                 return found
             if depth:
                 _add_own_texts(node, found)
+            if depth == _DEEPEST:
+                continue
             for keyword in _HOLDERS.intersection(node):
                 _add_children(keyword, node[keyword], found, below)
         level = below

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import IndexFailure, MissingExtraError, ToolSearchError
 from .embedding_cache import EmbeddingCache
-from .fusion import length_in_words
 from .identifiers import readable
 from .protocols import Embedder
 from .query import clauses
 from .quoted import without_quoted
 from .reference import ToolReference
+from .scripts import length_in_words
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,13 +13,10 @@ from .wordless import NO_WORDS, SMALL_WORDS, are_small_words
 __all__ = ["Explainer"]
 
 _DOUBTED_BELOW = 1 / 3
-"""Requests are full of names and values no tool knows: half unmatched is usual, two thirds are less so."""
-
-_TELLING = 0.9
-"""What one tool matches of the query says enough, however little of it that is, if it weighs this many unknown words.
+"""Requests are full of names and values no tool knows: half unmatched is usual, two thirds are less so.
 
 By the share alone a third of the requests of six public sets would be doubted that have their tool among the first
-five, most of them long ones; by both it is 7 %, and of requests that fit no tool still nine of ten.
+five, most of them long ones. So what one tool matches also says enough if it weighs as much as a word that no other has.
 """
 
 _WORDS_NAMED = 8
@@ -28,13 +25,13 @@ _WORDS_NAMED = 8
 class Explainer:
     """Explains the results of one query; made for it and dropped with it."""
 
-    __slots__ = ("_documents", "_idf", "_matched", "_query", "_unknown")
+    __slots__ = ("_documents", "_idf", "_matched", "_query", "_single")
 
     def __init__(self, query: ParsedQuery, documents: Sequence[ToolTerms], vocabulary: Vocabulary) -> None:
         self._query = query
         self._documents = documents
         self._idf = vocabulary.idf
-        self._unknown = vocabulary.unknown_idf
+        self._single = vocabulary.single_idf
         self._matched: dict[int, dict[str, list[str]]] = {}
 
     def matches(self, position: int) -> tuple[Match, ...]:
@@ -53,14 +50,14 @@ class Explainer:
     def doubt(self, positions: Sequence[int]) -> str:
         """Return a sentence naming what is missing if these tools match little of the query, or "".
 
-        Little is under a third by all of them together, and by none of them as much as one rare word. A query of
+        Little is under a third by all of them together, and by none of them as much as a word of one tool alone. A query of
         function words only is matched by chance, however much of it is.
         """
         if not self._query.mass:
             return NO_WORDS
         if are_small_words(self._query.mass):
             return SMALL_WORDS
-        if any(self._weight(position) >= _TELLING * self._unknown for position in positions):
+        if any(self._weight(position) >= self._single for position in positions):
             return ""
         known = {term for position in positions for term in self._fields(position)}
         if self._query.matched_share(known) >= _DOUBTED_BELOW:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-__all__ = ["is_fragment", "stretches"]
-
-_FIRST_UNSPACED = "\u0e00"
-
-
-def is_fragment(term: str) -> bool:
-    """Whether a term may be a character, or two, of a script without spaces."""
-    return term >= _FIRST_UNSPACED
+__all__ = ["stretches"]
 
 
 def stretches(fragments: Sequence[str], missing: Collection[str]) -> dict[str, str]:

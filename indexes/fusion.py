@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .scoring import Category, Scores
+from .scripts import length_in_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,6 @@ __all__ = [
     "deviation",
     "fuse_ranks",
     "fuse_scores",
-    "length_in_words",
     "meaning_weight",
     "ranking",
 ]
@@ -40,9 +40,7 @@ _UNSURE = 10
 _USUAL_WORDS = 20
 _LEAST, _MOST = 0.4, 1.5
 _OTHER_SCRIPT = 0.1
-_SEEN = 8_000
-# Han and kana: scripts without blanks between words, where two characters are about a word.
-_IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_READ = 8_000
 _LATIN = re.compile("[A-Za-zªº\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02b8\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a]")
 
 
@@ -53,13 +51,7 @@ def meaning_weight(query: str, *, multilingual: bool = False) -> float:
     query is in Latin letters.
     """
     by_length = min(_MOST, max(_LEAST, math.sqrt(_USUAL_WORDS / max(length_in_words(query), 1.0))))
-    return _MEANING * by_length * (1.0 if multilingual else max(_OTHER_SCRIPT, _latin_share(query[:_SEEN])))
-
-
-def length_in_words(query: str) -> float:
-    """Return how many words a query has, two characters being a word where there are no blanks; long ones are cut."""
-    text = query[:_SEEN]
-    return len(text.split()) + (0 if text.isascii() else len(_IDEOGRAPHS.findall(text)) / 2)
+    return _MEANING * by_length * (1.0 if multilingual else max(_OTHER_SCRIPT, _latin_share(query)))
 
 
 def deviation(values: Iterable[float], size: int) -> float:
@@ -125,6 +117,7 @@ def best_of(values: NDArray[np.floating], matched: NDArray[np.bool_], limit: int
 
 
 def _latin_share(text: str) -> float:
+    text = text[:_READ]
     letters = 0 if text.isascii() else sum(map(str.isalpha, text))
     return min(1.0, len(_LATIN.findall(text)) / letters) if letters else 1.0
 

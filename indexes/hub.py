@@ -21,13 +21,15 @@ def is_forbidden() -> bool:
 
 
 def hub_answers() -> bool:
-    """Whether the hub can be reached; the hub's own client would try for more than a minute."""
-    hub: Any = importlib.import_module("huggingface_hub")
+    """Whether the hub can be reached and is well; the hub's own client would try for more than a minute."""
+    # By their own names: the package loads its modules at use, and what is missing must not pass for a hub that is away.
+    constants: Any = importlib.import_module("huggingface_hub.constants")
+    utils: Any = importlib.import_module("huggingface_hub.utils")
     try:
-        hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=_TIMEOUT)
+        answer = utils.get_session().head(constants.ENDPOINT, timeout=_TIMEOUT)
     except Exception:
         return False
-    return True
+    return bool(answer.status_code < 500)
 
 
 def may_be_a_name(text: str) -> bool:

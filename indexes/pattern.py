@@ -30,7 +30,7 @@ _MEMORY: Final = 1 << 20
 
 _GLOB = re.compile(r"[\w\-./:?*]+")
 # In running text only what nobody writes by chance makes a pattern.
-_SURE_SIGN = re.compile(r"\.[*+]|\\[bBdDsSwW]|\][*+?{]|\(\?|\(\w+\||[\w)]\|[\w(]|^\^\w|\{\d+,?\d*\}")
+_SURE_SIGN = re.compile(r"\.[*+]|\\[bBdDsSwW]|\][*+?{]|\(\?|\(\w+\||[\w)]\|[\w(]|^\^\w|\{\d+(?:,\d*)?\}")
 _SIGN = re.compile(r"[*+?\[\](){}|^$\\]")
 _PUNCTUATION = re.compile(r"[\"']*(?:\([\w\-./:]+\)|[\w\-./:]+(?:\+\+)?)[\"'?!.,;:]*")
 _DOTTED = re.compile(r"[\w\-]+(?:\.[\w\-]+)+")
@@ -69,9 +69,10 @@ def kind_of(query: str) -> Kind:
         return "words"  # a pasted text, whatever it holds
     if "*" in text and ".*" not in text and _GLOB.fullmatch(text):
         return "glob"
-    if _SURE_SIGN.search(text):
+    head = text[:LONGEST_PATTERN]
+    if _SURE_SIGN.search(head):
         return "pattern"
-    if len(text.split(maxsplit=1)) == 1 and _SIGN.search(text) and not _PUNCTUATION.fullmatch(text[:LONGEST_PATTERN]):
+    if len(text.split(maxsplit=1)) == 1 and _SIGN.search(head) and not _PUNCTUATION.fullmatch(head):
         return "maybe_pattern"
     return "dotted" if len(text) <= LONGEST_PATTERN and _DOTTED.fullmatch(text) else "words"
 

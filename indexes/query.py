@@ -9,9 +9,10 @@ from functools import cache
 from itertools import pairwise
 
 from .analysis import joined, terms, word_terms, words
-from .fragments import is_fragment, stretches
+from .fragments import stretches
 from .identifiers import identifiers_in
 from .quoted import quoted, without_quoted
+from .scripts import is_unspaced, length_in_words
 from .stemming import stem
 from .stopwords import COURTESIES, FUNCTION_WORDS
 from .synonyms import synonyms
@@ -40,7 +41,6 @@ _CUTS = re.compile(
 )
 _LAST_WORD = re.compile(r"\w{1,40}$")
 _FIRST_WORD = re.compile(r"^\w{1,40}")
-_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def clauses(text: str) -> list[str]:
     text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
     parts: list[str] = []
     for part in _CUTS.split(text):
-        if parts and (_size(part) < _SHORTEST_CLAUSE or _size(parts[-1]) < _SHORTEST_CLAUSE):
+        if parts and (length_in_words(part) < _SHORTEST_CLAUSE or length_in_words(parts[-1]) < _SHORTEST_CLAUSE):
             parts[-1] = f"{parts[-1]} {part}"
         else:
             parts.append(part)
@@ -158,10 +158,6 @@ def clauses(text: str) -> list[str]:
         return parts
     bounds = [len(parts) * i // _MOST_CLAUSES for i in range(_MOST_CLAUSES + 1)]
     return [" ".join(parts[start:end]) for start, end in pairwise(bounds)]
-
-
-def _size(text: str) -> float:
-    return len(text.split()) + len(_IDEOGRAPH.findall(text)) / 2
 
 
 def _clause_terms(
@@ -174,7 +170,7 @@ def _clause_terms(
         own, forms = word_terms(word)
         for term in own:
             shown.setdefault(term, word.lower() if len(own) == 1 else term)
-        if len(own) > 1 and any(map(is_fragment, own)):
+        if len(own) > 1 and any(map(is_unspaced, own)):
             unspaced[own] = None
         found += own
         stems += zip(forms, own, strict=True)

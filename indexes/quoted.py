@@ -9,19 +9,22 @@ __all__ = ["quoted", "without_quoted"]
 # An apostrophe is no quotation mark, nor is the sign for inches: those stand behind a letter or digit. What is quoted
 # holds no other mark of its kind, so that a text of marks alone costs no more than its length.
 _QUOTED = re.compile(
-    r"(?<!\w)'([^'\n]{2,300})'(?!\w)|(?<!\w)\"([^\"\n]{2,300})\"(?!\w)|‘([^‘’\n]{2,300})’(?!\w)"
-    r"|“([^“”]{2,300})”|«([^«»]{2,300})»|「([^「」]{2,300})」|『([^『』]{2,300})』"
+    r"(?<!\w)'([^'\n]*)'(?!\w)|(?<!\w)\"([^\"]*)\"(?!\w)|‘([^‘’\n]*)’(?!\w)"
+    r"|“([^“”]*)”|«([^«»]*)»|「([^「」]*)」|『([^『』]*)』"
 )
+
+
+_SHORTEST = 2  # a separator, a unit: but its marks must be seen, lest the closing one opens a quotation
 
 
 def quoted(text: str) -> list[str]:
     """Return what stands between quotation marks, in order.
 
     Example:
-        >>> quoted("Post 'Hello' as the user's \\"status\\"")
+        >>> quoted("Post 'Hello' as the user's \"status\"")
         ['Hello', 'status']
     """
-    return [next(filter(None, groups)) for groups in _QUOTED.findall(text)]
+    return [value for match in _QUOTED.finditer(text) if len(value := _value(match)) >= _SHORTEST]
 
 
 def without_quoted(text: str) -> str:
@@ -31,4 +34,8 @@ def without_quoted(text: str) -> str:
         >>> without_quoted("Post 'Hello' as a status")
         'Post   as a status'
     """
-    return _QUOTED.sub(" ", text)
+    return _QUOTED.sub(lambda match: " " if len(_value(match)) >= _SHORTEST else match[0], text)
+
+
+def _value(match: re.Match[str]) -> str:
+    return match[match.lastindex or 0]

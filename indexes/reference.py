@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import ConfigurationError
 from .canonical import canonical_json
+from .checks import shown
 
 __all__ = ["ToolReference"]
 
@@ -62,7 +63,7 @@ class ToolReference:
         object.__setattr__(self, "_digest", self._hashed())
 
     def _wrong(self, field_name: str, wanted: str, got: object) -> ConfigurationError:
-        return ConfigurationError(f"the {field_name} of the ToolReference {self.name!r}: {wanted}, not {got!r:.100}")
+        return ConfigurationError(f"the {field_name} of the ToolReference {self.name!r}: {wanted}, not {shown(got)}")
 
     def _hashed(self) -> bytes:
         schema = None if self.parameters is None else dict(self.parameters)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ConfigurationError, DuplicateToolError
-from .checks import checked_search
+from .checks import checked_search, shown
 from .identifiers import accented_key, identifier_key, identifiers_in, readable
 from .protocols import ToolSearcher
 from .reference import ToolReference
@@ -178,7 +178,7 @@ def _checked(tools: object) -> Iterator[ToolReference]:
             hint = "; pass tool.reference" if isinstance(getattr(tool, "reference", None), ToolReference) else ""
             raise ConfigurationError(
                 f"an index is built of a list of ToolReference objects, not of {type(tool).__name__}: "
-                f"{tool!r:.100}{hint}"
+                f"{shown(tool)}{hint}"
             )
         yield tool
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable
 
 from .analysis import word_terms
+from .scripts import is_unspaced
 
 __all__ = ["Spelling", "one_edit_apart"]
 
@@ -14,7 +16,6 @@ _SHORTEST_CHANGED = 5
 """In a word of four letters another letter makes another word ("dogs", "docs"); a missing or moved one, a slip."""
 _PREFIX_SHARE = 0.6
 _MOST_GUESSES = 8
-_FIRST_UNSPACED = "\u0e00"
 
 
 class Spelling:
@@ -116,4 +117,7 @@ def one_edit_apart(one: str, other: str) -> bool:
 
 
 def _guessable(text: str) -> bool:
-    return len(text) > 2 and text.isalpha() and text < _FIRST_UNSPACED
+    """Whether it is a word of letters, with marks on them or not, in a script with spaces."""
+    if len(text) < 3 or is_unspaced(text):
+        return False
+    return text.isalpha() or (not text.isascii() and all(unicodedata.category(char)[0] in "LM" for char in text))

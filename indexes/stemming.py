@@ -57,7 +57,7 @@ def stem(word: str) -> str:
         if not language:
             return word
     with _lock:
-        return _stemmer(language).analyze(word)[0]
+        return _stemmer(language).analyze(word)[0] or word  # of "εως" the rules leave nothing
 
 
 def _language(letter: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError, IndexFailure
+from .backoff import Backoff
 from .background import Background, embed_background, least_distinction
 from .checks import checked_between
 from .embedders import DEFAULT_MODEL, EmbedFunction, as_embedder
@@ -74,6 +75,7 @@ class VectorToolIndex:
         self._minimum = checked_between("min_similarity", min_similarity, -1, 1, "a cosine from -1 to 1")
         folder = getattr(self.embedder, "cache_dir", None) if cache_dir is None else cache_dir
         self._cache = EmbeddingCache(folder) if cache is None else cache
+        self._backoff = Backoff()
         if self._cache.folder is not None and not getattr(self.embedder, "lasting", True):
             raise ConfigurationError(
                 "a function's embeddings can be kept on disk only under an id; "
@@ -91,7 +93,7 @@ class VectorToolIndex:
         require_vector_extra()
         catalog = Catalog(tools)
         rows = embed_tools(self.embedder, catalog.tools, self._cache) if catalog.tools else None
-        background = None if rows is None else embed_background(self.embedder, self._cache, rows.shape[1])
+        background = None if rows is None else embed_background(self.embedder, self._cache, rows.shape[1], self._backoff)
         return VectorToolSearcher(catalog, self.embedder, rows, self._minimum, background)
 
 

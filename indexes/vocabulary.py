@@ -18,7 +18,7 @@ _COMMON = 0.4
 class Vocabulary:
     """Document frequencies of a set of tools, by field and as a whole. Immutable once built."""
 
-    __slots__ = ("_by_frequency", "_common_below", "_documents", "_fields", "_spelling", "idf", "unknown_idf")
+    __slots__ = ("_by_frequency", "_common_below", "_documents", "_fields", "_spelling", "idf", "single_idf", "unknown_idf")
 
     def __init__(self, documents: Sequence[ToolTerms]) -> None:
         names: Counter[str] = Counter()
@@ -35,6 +35,8 @@ class Vocabulary:
         by_frequency = [math.log(1 + (count - df + 0.5) / (df + 0.5)) for df in range(count + 1)]
         self.unknown_idf = by_frequency[0]
         """The IDF of a word no tool has."""
+        self.single_idf = by_frequency[min(1, count)]
+        """The IDF of a word one tool has."""
         self.idf: dict[str, float] = {term: by_frequency[df] for term, df in anywhere.items()}
         """term -> IDF over whole tools, for every term there is."""
         self._common_below = by_frequency[int(_COMMON * count)] if count > _MANY else 0.0

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
+from .scripts import FIRST_UNSPACED, is_unspaced
 from .stopwords import FUNCTION_WORDS
 
 __all__ = ["neighbours", "pair"]
-
-_FIRST_UNSPACED = "\u0e00"
 
 
 def neighbours(forms: Iterable[str]) -> list[tuple[str, str]]:
@@ -26,7 +25,9 @@ def neighbours(forms: Iterable[str]) -> list[tuple[str, str]]:
         [('list', 'pull'), ('pull', 'requests')]
     """
     telling = [form for form in forms if form not in FUNCTION_WORDS]
-    return [(a, b) for a, b in pairwise(telling) if a != b and a < _FIRST_UNSPACED and b < _FIRST_UNSPACED]
+    if any(form >= FIRST_UNSPACED for form in telling):
+        telling = ["" if is_unspaced(form) else form for form in telling]
+    return [(a, b) for a, b in pairwise(telling) if a != b and a and b]
 
 
 def pair(neighbours: tuple[str, str]) -> str:

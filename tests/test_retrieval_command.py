@@ -196,6 +196,27 @@ def test_a_report_that_could_not_be_written_is_refused_before_the_run(folder: Pa
     assert_refused(run(folder, *QUICK, option, taken), "cannot be written: it is a folder")
 
 
+def test_two_reports_are_not_written_to_one_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However the file is called; before the run, so that what is there stays."""
+    monkeypatch.chdir(folder)
+    said = "cannot be written: another report goes to this file"
+    for other in ("x", "./x", folder / "x", "../tiny <set>/x"):
+        assert_refused(run(folder, *QUICK, "--json", "x", "--html", other), said)
+    assert_refused(run(folder, *QUICK, "--html", "./x.svg", "--plot", "x.svg"), said)
+    (folder / "x").write_text("kept")
+    (folder / "link").symlink_to("x")
+    (folder / "twin").hardlink_to("x")
+    for other in ("link", "twin"):
+        assert_refused(run(folder, *QUICK, "--json", "x", "--html", other), said)
+    assert (folder / "x").read_text() == "kept"
+
+
+def test_reports_go_to_files_and_standard_output_at_once(folder: Path) -> None:
+    report = report_of(folder, *QUICK, "--html", folder / "x.html", "--plot", folder / "x.svg")
+    assert report["sets"]
+    assert {path.name for path in folder.glob("x.*")} == {"x.html", "x.svg"}
+
+
 def test_peers_that_are_not_installed_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = Peer("absent", "no-such-distribution-anywhere", PEERS["ratel"].prepare)
     broken = Peer("broken", "pytest", PEERS["ratel"].prepare)

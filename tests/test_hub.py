@@ -1,0 +1,106 @@
+"""Whether the Hugging Face hub is there, asked of a server on this machine in its place."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+pytest.importorskip("huggingface_hub", reason="the extra `vector` is not installed")
+
+from toolsearch.indexes.hub import hub_answers, is_forbidden, refusal
+
+
+class Hub(ThreadingHTTPServer):
+    """Answers every request with `status`."""
+
+    status = 200
+    asked = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Answer(BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_HEAD(self) -> None:
+        self.server.asked += 1
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with Hub(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "answers"), [(200, True), (302, True), (401, True), (404, True), (500, False), (503, False)]
+)
+def test_a_hub_that_is_out_of_order_does_not_answer(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, status: int, answers: bool
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
+    hub.status = status
+    assert hub_answers() is answers
+    assert hub.asked == 1
+
+
+def test_where_nobody_listens_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        assert not hub_answers()
+
+
+@pytest.mark.parametrize("status", [200, 503])
+def test_the_hub_is_asked_also_where_no_other_library_has_loaded_its_client(hub: Hub, status: int) -> None:
+    hub.status = status
+    code = "from toolsearch.indexes.hub import hub_answers; import sys; n = 'sentence_transformers'"
+    command = [sys.executable, "-c", f"{code}; print(n in sys.modules, hub_answers(), n in sys.modules)"]
+    environment = {**os.environ, "HF_ENDPOINT": hub.url, "NO_PROXY": "127.0.0.1", "HF_HUB_OFFLINE": "0"}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.stdout.split(), ran.stderr) == (["False", str(status == 200), "False"], "")
+    assert hub.asked == 1
+
+
+def test_a_client_that_is_not_whole_does_not_pass_for_a_hub_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub.utils", None)
+    with pytest.raises(ImportError):
+        hub_answers()
+
+
+@pytest.mark.parametrize(("value", "forbidden"), [("1", True), ("yes", True), ("0", False), ("", False)])
+def test_the_environment_may_forbid_to_ask(monkeypatch: pytest.MonkeyPatch, value: str, forbidden: bool) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "")
+    monkeypatch.setenv("TRANSFORMERS_OFFLINE", value)
+    assert is_forbidden() is forbidden
+
+
+def test_a_refusal_is_found_in_the_error_that_it_led_to() -> None:
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    answer = RepositoryNotFoundError.__new__(RepositoryNotFoundError)
+    error = OSError("no such model, or something else")
+    error.__cause__ = ValueError("between")
+    assert refusal(error) is None
+    error.__cause__.__context__ = answer
+    assert refusal(error) is answer
+    assert refusal(None) is None
