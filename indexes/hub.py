@@ -22,7 +22,7 @@ def is_forbidden() -> bool:
 
 def hub_answers() -> bool:
     """Whether the hub can be reached and is well; the hub's own client would try for more than a minute."""
-    # By their own names: the package loads its modules at use, and what is missing must not pass for a hub that is away.
+    # By their own names: the package loads its modules at use, and what is missing is no sign of a hub that is away.
     constants: Any = importlib.import_module("huggingface_hub.constants")
     utils: Any = importlib.import_module("huggingface_hub.utils")
     try:

@@ -41,6 +41,13 @@ class Answer(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.fixture(autouse=True)
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever other tests forbid."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
 @pytest.fixture
 def hub() -> Iterator[Hub]:
     with Hub(("127.0.0.1", 0), Answer) as server:
@@ -75,7 +82,7 @@ def test_the_hub_is_asked_also_where_no_other_library_has_loaded_its_client(hub:
     hub.status = status
     code = "from toolsearch.indexes.hub import hub_answers; import sys; n = 'sentence_transformers'"
     command = [sys.executable, "-c", f"{code}; print(n in sys.modules, hub_answers(), n in sys.modules)"]
-    environment = {**os.environ, "HF_ENDPOINT": hub.url, "NO_PROXY": "127.0.0.1", "HF_HUB_OFFLINE": "0"}
+    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0"}
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (ran.stdout.split(), ran.stderr) == (["False", str(status == 200), "False"], "")
     assert hub.asked == 1
