@@ -18,9 +18,11 @@ def check_targets(*targets: Path | str | None) -> None:
     """Find out before a long run that a report could not be written at its end; None and ``-`` are no files.
 
     Raises:
-        ConfigurationError: the folder of a file is not there, is not writable, or the file is a folder or protected.
+        ConfigurationError: the folder of a file is not there, is not writable, the file is a folder or protected, or
+            another report would be written over it.
     """
-    for path in [Path(target) for target in targets if target is not None and str(target) != "-"]:
+    paths = [Path(target) for target in targets if target is not None and str(target) != "-"]
+    for number, path in enumerate(paths):
         folder = path.parent
         if path.is_dir():
             raise ConfigurationError(f"{path}: cannot be written: it is a folder")
@@ -28,6 +30,12 @@ def check_targets(*targets: Path | str | None) -> None:
             raise ConfigurationError(f"{path}: cannot be written: there is no folder {folder}")
         if not os.access(path if path.exists() else folder, os.W_OK):
             raise ConfigurationError(f"{path}: cannot be written: no permission")
+        if any(_are_one(path, other) for other in paths[:number]):
+            raise ConfigurationError(f"{path}: cannot be written: another report goes to this file")
+
+
+def _are_one(path: Path, other: Path) -> bool:
+    return path.resolve() == other.resolve() or (path.exists() and other.exists() and path.samefile(other))
 
 
 def write_json(report: Mapping[str, Any], target: str) -> None:
