@@ -11,15 +11,19 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import toolsearch
+from toolsearch import MissingExtraError
 from toolsearch.testing import OpenAIWireServer
 
 ROOT = Path(__file__).parents[1]
+EXTRAS = {"faiss", "httpx2", "mcp", "mcp_types", "numpy", "openai", "opentelemetry", "pydantic_settings"}
+"""Packages that an extra brings."""
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#]+)(#[^)]*)?\)")
@@ -47,6 +51,29 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def whose_extras_are_there() -> Iterator[None]:
+    """Skip the test where an example needs an extra that is not installed."""
+    try:
+        yield
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] not in EXTRAS:
+            raise
+        pytest.skip(str(error))
+
+
+class Examples(doctest.DocTestRunner):
+    """Runs the examples of a docstring; where an extra is missing, the test is skipped."""
+
+    def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
+        with whose_extras_are_there():
+            if isinstance(exc_info[1], ImportError):
+                raise exc_info[1]
+        super().report_unexpected_exception(out, test, example, exc_info)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_python_blocks_of_a_page_run_as_written(
     page: Path, provider: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -58,7 +85,8 @@ def test_the_python_blocks_of_a_page_run_as_written(
     for block in BLOCK.finditer(text):
         line = text.count("\n", 0, block.start()) + 1
         code = compile("\n" * line + block.group(1), str(page), "exec", dont_inherit=True)
-        exec(code, namespace)
+        with whose_extras_are_there():
+            exec(code, namespace)
     for value in namespace.values():
         close = getattr(value, "close", None)
         if type(value).__module__.startswith("toolsearch") and callable(close):
@@ -101,9 +129,12 @@ def modules() -> list[str]:
 
 @pytest.mark.parametrize("name", modules())
 def test_the_examples_in_docstrings_hold(name: str, provider: None) -> None:
-    module = importlib.import_module(name)
-    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.failed == 0
+    with whose_extras_are_there():
+        module = importlib.import_module(name)
+    runner = Examples(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module):
+        runner.run(test)
+    assert runner.summarize(verbose=False).failed == 0
 
 
 def test_every_public_class_has_an_example() -> None:

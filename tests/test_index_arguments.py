@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import re
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,10 @@ from toolsearch.indexes import (
 )
 from toolsearch.indexes.canonical import DEEPEST, canonical_json
 
+needs_faiss = pytest.mark.skipif(
+    importlib.util.find_spec("faiss") is None, reason="the extra `vector` is not installed"
+)
+
 TOOLS = (ToolReference(name="get_weather", description="Weather of a city."), ToolReference(name="mail", source="x"))
 
 
@@ -37,8 +42,8 @@ class Ranked:
     params=[
         Bm25ToolIndex,
         RegexToolIndex,
-        lambda: VectorToolIndex(lengths),
-        lambda: HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(lengths)]),
+        pytest.param(lambda: VectorToolIndex(lengths), marks=needs_faiss),
+        pytest.param(lambda: HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(lengths)]), marks=needs_faiss),
         Ranked,
     ],
     ids=["bm25", "regex", "vector", "hybrid", "ranked"],

@@ -1,5 +1,6 @@
 """Small cases in which searches by words are known to fail."""
 
+import importlib.util
 import re
 import zlib
 from collections.abc import Callable, Sequence
@@ -20,6 +21,10 @@ from toolsearch.indexes.protocols import Embedder
 from toolsearch.tool import Tool
 
 Make = Callable[[], ToolIndex]
+
+needs_faiss = pytest.mark.skipif(
+    importlib.util.find_spec("faiss") is None, reason="the extra `vector` is not installed"
+)
 
 
 def tool(name: str, description: str = "", **parameters: object) -> ToolReference:
@@ -65,8 +70,8 @@ def signs(texts: Sequence[str]) -> list[list[float]]:
     params=[
         Bm25ToolIndex,
         RegexToolIndex,
-        lambda: VectorToolIndex(signs),
-        lambda: HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(signs)]),
+        pytest.param(lambda: VectorToolIndex(signs), marks=needs_faiss),
+        pytest.param(lambda: HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(signs)]), marks=needs_faiss),
     ],
     ids=["Bm25ToolIndex", "RegexToolIndex", "VectorToolIndex", "HybridToolIndex"],
 )
@@ -377,7 +382,7 @@ def test_what_of_a_schema_is_searched(make: Make) -> None:
     [
         Bm25ToolIndex,
         RegexToolIndex,
-        VectorToolIndex,
+        pytest.param(VectorToolIndex, marks=needs_faiss),
         lambda: HybridToolIndex([Bm25ToolIndex()]),
     ],
     ids=["Bm25ToolIndex", "RegexToolIndex", "VectorToolIndex", "HybridToolIndex"],

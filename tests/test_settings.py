@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("pydantic_settings", reason="the extra `settings` is not installed")
+
 from toolsearch import (
     ChatClient,
     ConfigurationError,

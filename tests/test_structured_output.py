@@ -642,6 +642,7 @@ def test_a_converter_may_name_its_schema():
 @pytest.fixture
 def wire():
     """Asks a real adapter over the wire format; gives what was sent."""
+    pytest.importorskip("openai")
 
     def connect(ask: Any, *steps: Any, model_options: Any = None, **arguments: Any) -> tuple[ChatResponse, list[Any]]:
         with OpenAIWireServer(steps) as server:
@@ -701,6 +702,7 @@ def test_an_openai_server_without_schemas_is_told_in_words(ask_sync, wire):
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_refusal_over_the_wire_ends_the_turn(streamed):
+    pytest.importorskip("openai")
     message = {"role": "assistant", "content": None, "refusal": "I will not."}
     whole = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
     head = {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": "m"}
