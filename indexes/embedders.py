@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from ..errors import AsyncCallableError, ConfigurationError, IndexFailure, MissingExtraError
 from .backoff import Backoff
+from .embedding_cache import cache_folder
 from .hub import hub_answers, is_forbidden, may_be_a_name, refusal
 from .protocols import Embedder
 
@@ -91,7 +92,7 @@ class SentenceTransformerEmbedder:
             raise ConfigurationError(f"max_tokens must be at least 1, or None for the model's limit; got {max_tokens}")
         if batch_size < 1:
             raise ConfigurationError(f"batch_size must be at least 1; got {batch_size}")
-        self.cache_dir = None if cache_dir is None else Path(cache_dir)
+        self.cache_dir = cache_folder(cache_dir)
         e5 = _E5.search(self.name_or_path.lower()) is not None
         self.query_prefix = ("query: " if e5 else "") if query_prefix is None else query_prefix
         self.passage_prefix = ("passage: " if e5 else "") if passage_prefix is None else passage_prefix
@@ -220,15 +221,14 @@ class CallableEmbedder:
         multilingual: bool = False,
         cache_dir: str | os.PathLike[str] | None = None,
     ) -> None:
-        if any(map(inspect.iscoroutinefunction, (function, type(function).__call__))):
-            raise AsyncCallableError(f"the embedder {function!r} is async; indexes are built by plain functions")
+        _refuse_async(function, function)
         if id is None and cache_dir is not None:
             raise ConfigurationError("a function's embeddings go to disk only under an id; pass id='model-version'")
         name = getattr(function, "__qualname__", type(function).__qualname__)
         # A number, because two closures share a name and the address of a dead one may come back.
         self.id = f"function {name} {next(_serial)}" if id is None else id
         self.lasting = id is not None
-        self.cache_dir = None if cache_dir is None else Path(cache_dir)
+        self.cache_dir = cache_folder(cache_dir)
         self.query_prefix = query_prefix
         self.passage_prefix = passage_prefix
         self.multilingual = multilingual
@@ -243,14 +243,19 @@ def as_embedder(embedder: str | os.PathLike[str] | Embedder | EmbedFunction) -> 
     """Return the embedder meant by a name, a path, an embedder or a function.
 
     Raises:
-        ConfigurationError: it is none of these.
+        ConfigurationError: it is none of these, or an embedder without an `id` that is a text.
+        AsyncCallableError: it is async.
     """
     if isinstance(embedder, (str, os.PathLike)):
         return SentenceTransformerEmbedder(embedder)
     if not inspect.isclass(embedder):
-        if callable(getattr(embedder, "embed", None)):
-            if not getattr(embedder, "id", None):
-                raise ConfigurationError(f"the embedder {embedder!r} needs an `id` that names its model and version")
+        if callable(embed := getattr(embedder, "embed", None)):
+            name: object = getattr(embedder, "id", None)
+            if not isinstance(name, str) or not name.strip():
+                raise ConfigurationError(
+                    f"the embedder {embedder!r} needs an `id`, a text that names its model and version; got {name!r}"
+                )
+            _refuse_async(embed, embedder)
             return embedder  # type: ignore[return-value]  # it has both members of the protocol
         if callable(embedder):
             return CallableEmbedder(embedder)
@@ -258,6 +263,11 @@ def as_embedder(embedder: str | os.PathLike[str] | Embedder | EmbedFunction) -> 
         "an embedder is a model's name or path, an object with `id` and `embed(texts)`, or a function; "
         f"got {embedder!r}"
     )
+
+
+def _refuse_async(function: Callable[..., object], embedder: object) -> None:
+    if any(map(inspect.iscoroutinefunction, (function, type(function).__call__))):
+        raise AsyncCallableError(f"the embedder {embedder!r} is async; indexes are built by plain functions")
 
 
 def _folder_hash(folder: Path) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import IndexFailure, MissingExtraError, ToolSearchError
+from ..errors import AsyncCallableError, IndexFailure, MissingExtraError, ToolSearchError
 from .embedding_cache import EmbeddingCache
 from .identifiers import readable
 from .protocols import Embedder
@@ -111,6 +112,7 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
 
     Raises:
         IndexFailure: the embedder failed, or answered another shape, a number that is not finite, or a row of zeros.
+        AsyncCallableError: it answered a coroutine.
     """
     import numpy as np
 
@@ -123,6 +125,11 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
     try:
         rows = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError) as error:
+        if inspect.iscoroutine(answer):  # of a plain function around an async one, which does not show before
+            answer.close()
+            raise AsyncCallableError(
+                f"the embedder {embedder.id!r} returned a coroutine; indexes are built by plain functions"
+            ) from error
         raise IndexFailure(
             f"the embedder {embedder.id!r} returned a {type(answer).__name__} that is no array of numbers: {error}"
         ) from error

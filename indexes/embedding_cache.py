@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EmbeddingCache"]
+__all__ = ["EmbeddingCache", "cache_folder"]
 
 _log = logging.getLogger(__name__)
 _MAGIC = b"TSV1"
 _CHECK = 8
 _ROW_OVERHEAD = 250  # the key, the array object and the slot in the dictionary, roughly
+_told: set[str] = set()
+"""Folders whose trouble was logged by this process, in which many indexes may keep their rows in one."""
+_telling = threading.Lock()
 
 
 class EmbeddingCache:
@@ -32,11 +35,11 @@ class EmbeddingCache:
 
     Memory is bounded: the least recently used rows go first. A folder keeps one small file a text, written
     aside and moved into place, with a checksum; a damaged file counts as missing and is written again. Nothing that
-    goes wrong with the folder stops a build: it is logged once, what can be kept there is, and memory serves for the
-    rest. Texts are not stored.
+    goes wrong with the folder stops a build: it is logged once a folder and process, what can be kept there is, and
+    memory serves for the rest. Texts are not stored.
 
     Args:
-        folder: where to keep rows between runs; made when first written to. None: memory only.
+        folder: where to keep rows between runs; made when first written to, ``~`` is your home. None: memory only.
         max_bytes: how much memory the rows may take.
 
     Example:
@@ -48,12 +51,11 @@ class EmbeddingCache:
     def __init__(self, folder: str | os.PathLike[str] | None = None, *, max_bytes: int = 64_000_000) -> None:
         if max_bytes < 0:
             raise ConfigurationError(f"max_bytes must not be negative; got {max_bytes}")
-        self.folder = None if folder is None else Path(folder)
+        self.folder = cache_folder(folder)
         self._max_bytes = max_bytes
         self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
-        self._warned = False
 
     def get(self, embedder_id: str, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """Return the rows that are known, by text."""
@@ -137,14 +139,32 @@ class EmbeddingCache:
             self._warn(error)
 
     def _warn(self, error: OSError) -> None:
-        if not self._warned:
-            self._warned = True
-            _log.warning(
-                "toolsearch.embeddings_not_kept some or all embeddings cannot be kept in %s, only in memory: %s",
-                self.folder,
-                error,
-                extra={"folder": str(self.folder), "error_type": type(error).__name__},
-            )
+        with _telling:
+            if str(self.folder) in _told:
+                return
+            _told.add(str(self.folder))
+        _log.warning(
+            "toolsearch.embeddings_not_kept some or all embeddings cannot be kept in %s, only in memory: %s",
+            self.folder,
+            error,
+            extra={"folder": str(self.folder), "error_type": type(error).__name__},
+        )
+
+
+def cache_folder(folder: str | os.PathLike[str] | None) -> Path | None:
+    """Return the folder meant, with the home directory for ``~``; None stays None.
+
+    Raises:
+        ConfigurationError: it is an empty text, which would mean the working directory, or there is no such home.
+    """
+    if folder is None:
+        return None
+    if not os.fspath(folder).strip():
+        raise ConfigurationError(f"a folder for embeddings needs a name, not {folder!r}; None keeps them in memory")
+    try:
+        return Path(folder).expanduser()
+    except RuntimeError as error:
+        raise ConfigurationError(f"the folder for embeddings, {os.fspath(folder)!r}, is nowhere: {error}") from error
 
 
 def _encoded(text: str) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from toolsearch.errors import ConfigurationError
+from toolsearch.indexes.embedders import CallableEmbedder, SentenceTransformerEmbedder
 from toolsearch.indexes.embedding_cache import EmbeddingCache
 
 np = pytest.importorskip("numpy")
@@ -130,6 +131,37 @@ def test_a_folder_that_cannot_be_written_is_logged_once_and_memory_serves(tmp_pa
     assert sorted(cache.get("one", ["a", "b", "c"])) == ["a", "b"]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert str(blocked) in caplog.text
+
+
+def test_several_caches_of_one_folder_log_its_trouble_once(tmp_path: Path, caplog):
+    """Each index has a cache of its own; trouble with another folder is said, too."""
+    for name in ("one", "two"):
+        (tmp_path / name).write_text("in the way")
+    for folder in (tmp_path / "one", str(tmp_path / "one"), f"{tmp_path}/./one/", tmp_path / "two"):
+        EmbeddingCache(folder).put("one", {"a": row(1)})
+    assert [Path(record.folder).name for record in caplog.records] == ["one", "two"]
+
+
+def test_a_tilde_is_the_home_directory(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert EmbeddingCache("~/x").folder == EmbeddingCache(Path("~/x")).folder == tmp_path / "x"
+    assert SentenceTransformerEmbedder("m", "~/x").cache_dir == tmp_path / "x"
+    assert CallableEmbedder(lambda _: [], id="one", cache_dir="~/x").cache_dir == tmp_path / "x"
+    with pytest.raises(ConfigurationError, match="is nowhere"):
+        EmbeddingCache("~no-such-user-anywhere/x")
+
+
+@pytest.mark.parametrize("folder", ["", "  "])
+def test_a_folder_without_a_name_is_refused(folder: str):
+    """It would be the working directory."""
+    for refused in (
+        lambda: EmbeddingCache(folder),
+        lambda: SentenceTransformerEmbedder("m", folder),
+        lambda: CallableEmbedder(lambda _: [], id="one", cache_dir=folder),
+    ):
+        with pytest.raises(ConfigurationError, match="needs a name"):
+            refused()
 
 
 def test_two_processes_share_a_folder(tmp_path: Path):

@@ -18,9 +18,11 @@ from toolsearch.errors import (
     MissingExtraError,
 )
 from toolsearch.indexes.background import BACKGROUND_TEXTS
+from toolsearch.indexes.bm25 import Bm25ToolIndex
 from toolsearch.indexes.embedders import CallableEmbedder, SentenceTransformerEmbedder
 from toolsearch.indexes.embedding import tool_text
 from toolsearch.indexes.embedding_cache import EmbeddingCache
+from toolsearch.indexes.hybrid import HybridToolIndex
 from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.vector import VectorToolIndex
 
@@ -301,12 +303,44 @@ def test_an_embedder_without_id_is_refused():
         VectorToolIndex(Nameless())
 
 
+@pytest.mark.parametrize("name", [3, "", " ", b"model-1", ["model-1"]])
+def test_an_id_that_is_no_text_is_refused_at_once(name):
+    class Misnamed:
+        id = name
+
+        def embed(self, texts):
+            return np.ones((len(texts), 2))
+
+    with pytest.raises(ConfigurationError, match=r"needs an `id`, a text .* got"):
+        VectorToolIndex(Misnamed())
+
+
 def test_an_async_function_is_refused():
     async def embed(texts):
         return texts
 
     with pytest.raises(AsyncCallableError, match="async"):
         VectorToolIndex(embed)
+
+
+def test_an_object_that_embeds_asynchronously_is_refused_at_once():
+    class Later:
+        id = "later-1"
+
+        async def embed(self, texts):
+            return np.ones((len(texts), 2))
+
+    with pytest.raises(AsyncCallableError, match="is async; indexes are built by plain functions"):
+        VectorToolIndex(Later())
+
+
+def test_a_coroutine_from_a_plain_function_is_refused_in_a_hybrid_too():
+    async def later(texts):
+        return np.ones((len(texts), 2))
+
+    hybrid = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(lambda texts: later(texts))])
+    with pytest.raises(AsyncCallableError, match="returned a coroutine"):
+        hybrid.build(TOOLS)
 
 
 @pytest.mark.parametrize("minimum", [-1.1, 1.5, float("nan")])
