@@ -20,6 +20,7 @@ __all__ = ["Bm25ToolIndex"]
 
 _CLAUSE_WEIGHT = 1.5
 _CLAUSE_CANDIDATES = 20
+_WANTED = 0.5
 _CANDIDATES_ALONE = 40
 _CANDIDATES_WITH_CLAUSES = 100
 """How many are scored at least when nothing is fused: the words of a name raise a score by a third at most."""
@@ -105,8 +106,11 @@ class Bm25Searcher:
             return Scores(note=Note("empty_query", NO_WORDS), doubt=explainer.doubt)
         if not parsed.weights:
             return Scores(doubt=explainer.doubt)
+        explainer = Explainer(parsed, self._documents, self._vocabulary)
         with index_failures("the search failed"):
-            values, total = self._ranked(parsed, len(self._catalog) if self._min_score else limit, category)
+            values, total, wishes = self._ranked(
+                parsed, len(self._catalog) if self._min_score else limit, category, explainer
+            )
         note: Note | None = None
         if self._min_score and values:
             values = {p: value for p, value in values.items() if explainer.share(p) >= self._min_score}
@@ -118,13 +122,19 @@ class Bm25Searcher:
             explain=explainer.matches,
             doubt=explainer.doubt,
             note=note,
-            weight=min(1.0, max(_LEAST_WEIGHT, parsed.matched_share(parsed.weights) / _FAMILIAR)),
+            # Words keep the wishes of a request apart, where its one embedding lies between them all.
+            weight=wishes * min(1.0, max(_LEAST_WEIGHT, parsed.matched_share(parsed.weights) / _FAMILIAR)),
         )
 
     def _ranked(
-        self, parsed: ParsedQuery, limit: int, category: Category | None
-    ) -> tuple[dict[int, float], int | None]:
-        """Score the whole text, and if it has several clauses each of them, so that a tool for one can win a place."""
+        self, parsed: ParsedQuery, limit: int, category: Category | None, explainer: Explainer
+    ) -> tuple[dict[int, float], int | None, int]:
+        """Score the whole text, and if it has several clauses each of them, so that a tool for one can win a place.
+
+        Returns:
+            The score by position, how many tools match in all, and how many tools are each the best for a clause
+            of which they match half: as many wishes the request has at least.
+        """
         engine = self._engine
         queries = {term: engine.query(term, weight) for term, weight in parsed.weights.items()}
         written = engine.as_written(parsed.written)
@@ -133,19 +143,29 @@ class Bm25Searcher:
         found, total = engine.best([*queries.values(), *written.values()], limit, category, count=True)
         whole = self._names.raised(found, parsed.weights)
         if not parsed.clauses or not whole:
-            return whole, total
+            return whole, total, 1
         pooled: dict[int, float] = {}
+        wanted: set[int] = set()
         for clause in parsed.clauses:
             own = [queries[term] for term in clause.terms]
             own += [written[text] for text in clause.written if text in written]
             found, _ = engine.best(own, _CLAUSE_CANDIDATES, category)
             scores = self._names.raised(found, clause.terms)
+            best = max(scores, key=lambda position: (scores[position], -position), default=None)
+            if best is None:
+                continue
+            if best not in wanted and explainer.clause_share(clause, best) >= _WANTED:
+                wanted.add(best)
             # The root lets a weaker clause win a place without letting an empty one win outright.
-            scale = max(scores.values(), default=1.0) ** 0.5
+            scale = scores[best] ** 0.5
             for position, score in scores.items():
                 pooled[position] = max(pooled.get(position, 0.0), score / scale)
         highest, strongest = max(whole.values()), max(pooled.values(), default=1.0)
-        return {
-            position: whole.get(position, 0.0) / highest + _CLAUSE_WEIGHT * pooled.get(position, 0.0) / strongest
-            for position in whole | pooled
-        }, total
+        return (
+            {
+                position: whole.get(position, 0.0) / highest + _CLAUSE_WEIGHT * pooled.get(position, 0.0) / strongest
+                for position in whole | pooled
+            },
+            total,
+            max(1, len(wanted)),
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .documents import ToolTerms
-from .query import ParsedQuery
+from .query import Clause, ParsedQuery
 from .response import Match
 from .vocabulary import Vocabulary
 from .wordless import NO_WORDS, SMALL_WORDS, are_small_words
@@ -16,7 +16,8 @@ _DOUBTED_BELOW = 1 / 3
 """Requests are full of names and values no tool knows: half unmatched is usual, two thirds are less so.
 
 By the share alone a third of the requests of six public sets would be doubted that have their tool among the first
-five, most of them long ones. So what one tool matches also says enough if it weighs as much as a word that no other has.
+five, most of them long ones. So what one tool matches also says enough if it weighs as much as a word that no other
+tool has.
 """
 
 _WORDS_NAMED = 8
@@ -45,13 +46,17 @@ class Explainer:
         """Return the share, 0 to 1, of the query or of the clause it fits best, that one tool matches."""
         known = self._fields(position)
         whole = self._query.matched_share(known)
-        return max([whole, *(self._query.matched_share(known, clause.asked) for clause in self._query.clauses)])
+        return max([whole, *(self.clause_share(clause, position) for clause in self._query.clauses)])
+
+    def clause_share(self, clause: Clause, position: int) -> float:
+        """Return the share, 0 to 1, of a clause that one tool matches."""
+        return self._query.matched_share(self._fields(position), clause.asked)
 
     def doubt(self, positions: Sequence[int]) -> str:
         """Return a sentence naming what is missing if these tools match little of the query, or "".
 
-        Little is under a third by all of them together, and by none of them as much as a word of one tool alone. A query of
-        function words only is matched by chance, however much of it is.
+        Little is under a third by all of them together, and by none of them as much as a word of one tool alone. A
+        query of function words only is matched by chance, however much of it is.
         """
         if not self._query.mass:
             return NO_WORDS

@@ -21,7 +21,7 @@ def quoted(text: str) -> list[str]:
     """Return what stands between quotation marks, in order.
 
     Example:
-        >>> quoted("Post 'Hello' as the user's \"status\"")
+        >>> quoted("Post 'Hello' as the user's “status”")
         ['Hello', 'status']
     """
     return [value for match in _QUOTED.finditer(text) if len(value := _value(match)) >= _SHORTEST]

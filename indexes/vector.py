@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError, IndexFailure
-from .backoff import Backoff
 from .background import Background, embed_background, least_distinction
+from .backoff import Backoff
 from .checks import checked_between
 from .embedders import DEFAULT_MODEL, EmbedFunction, as_embedder
 from .embedding import LONG_ALONE, LONG_FUSED, embed_query, embed_tools, require_vector_extra
@@ -93,7 +93,9 @@ class VectorToolIndex:
         require_vector_extra()
         catalog = Catalog(tools)
         rows = embed_tools(self.embedder, catalog.tools, self._cache) if catalog.tools else None
-        background = None if rows is None else embed_background(self.embedder, self._cache, rows.shape[1], self._backoff)
+        background = (
+            None if rows is None else embed_background(self.embedder, self._cache, rows.shape[1], self._backoff)
+        )
         return VectorToolSearcher(catalog, self.embedder, rows, self._minimum, background)
 
 

@@ -18,7 +18,16 @@ _COMMON = 0.4
 class Vocabulary:
     """Document frequencies of a set of tools, by field and as a whole. Immutable once built."""
 
-    __slots__ = ("_by_frequency", "_common_below", "_documents", "_fields", "_spelling", "idf", "single_idf", "unknown_idf")
+    __slots__ = (
+        "_by_frequency",
+        "_common_below",
+        "_documents",
+        "_fields",
+        "_spelling",
+        "idf",
+        "single_idf",
+        "unknown_idf",
+    )
 
     def __init__(self, documents: Sequence[ToolTerms]) -> None:
         names: Counter[str] = Counter()

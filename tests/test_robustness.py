@@ -206,11 +206,18 @@ def test_source_and_tags_are_searched(make: Make) -> None:
 
 def test_a_weak_answer_names_what_is_missing(make: Make) -> None:
     """Hits that know little of the request are marked, with the words they lack."""
-    response = make().build(TOOLS).search("reticulate seventeen splines of the weather")
-    assert response.names == ("get_weather",)
+    tools = (*TOOLS, tool("weather_alarm", "Warns."))
+    response = make().build(tools).search("reticulate seventeen splines of the weather")
+    assert set(response.names) == {"get_weather", "weather_alarm"}
     assert response.reason_code == "weak_match"
     for word in ("reticulate", "seventeen", "splines"):
         assert word in response.reason
+
+
+def test_a_word_of_one_tool_alone_is_enough_beside_values_no_tool_knows(make: Make) -> None:
+    """Paths, addresses, proper names."""
+    for query in ("histogram of acme/shop#12", "stripe ch_3Nabc123", "weather in Reykjavik and Tromsø"):
+        assert make().build(TOOLS).search(query).reason == ""
 
 
 def test_a_long_request_that_names_its_tool_in_a_few_words_is_not_weak(make: Make) -> None:
