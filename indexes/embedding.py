@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import AsyncCallableError, IndexFailure, MissingExtraError, ToolSearchError
+from .clauses import clauses
 from .embedding_cache import EmbeddingCache
 from .identifiers import readable
 from .protocols import Embedder
-from .query import clauses
 from .quoted import without_quoted
 from .reference import ToolReference
 from .scripts import length_in_words
@@ -117,7 +117,7 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
     import numpy as np
 
     try:
-        answer = embedder.embed(texts)
+        answer: object = embedder.embed(texts)
     except ToolSearchError:
         raise
     except Exception as error:
