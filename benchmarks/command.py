@@ -19,7 +19,7 @@ from ..tokens import token_counter
 from .caching import CachePrices
 from .output import check_targets, write_json, write_text
 from .retrieval_command import retrieval
-from .run import Suite, bundled_suites, catalog_suite, default_indexes, make_indexes, run_suite
+from .run import Suite, bundled_suites, catalog_suite, check_embedder, default_indexes, make_indexes, run_suite
 from .scaling_command import scaling
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def savings(
         check_targets(json_file, html_file)
         sizes_only = catalog is not None and tasks is None
         names = tuple(index or (("bm25",) if sizes_only else default_indexes()))
+        check_embedder(names, embedder)
         indexes = make_indexes(names, embedder)
         console = make_console(stderr=json_file == "-")
         if fail_on_loss and sizes_only:

@@ -19,8 +19,8 @@ from .memory import measure_memory
 from .output import check_targets, write_json, write_text
 from .peers import PEERS, installed_peers
 from .rivals import Rival, own_rival, peer_rival
-from .run import default_indexes, make_indexes
-from .svg import check_image_name, write_image
+from .run import INDEXES, check_embedder, make_indexes
+from .svg import check_image, write_image
 
 __all__ = ["retrieval"]
 
@@ -78,6 +78,9 @@ def retrieval(
     with clear_errors():
         _check_plot(plot)
         check_targets(json_file, html_file, plot)
+        if peer and not peers:
+            raise ConfigurationError("--peer asks for what --no-peers leaves out; give one of them")
+        check_embedder(index or INDEXES, embedder)
         sets = [(one.sample(limit), path) for one, path in _sets(folders or (), catalog, queries)]
         console = make_console(stderr=json_file == "-")
         rivals, skipped = _rivals(index, peer if peers else (), embedder, sets[0][0], console)
@@ -118,8 +121,17 @@ def _sets(folders: Sequence[Path], catalog: Path | None, queries: Path | None) -
         yield labelled_set(catalog, queries), catalog
     elif not folders:
         raise ConfigurationError("give a folder with catalog.jsonl and queries.jsonl, or --catalog and --queries")
-    for folder in folders:
+    for folder in _each_once(folders):
         yield load_labelled_set(folder), catalog_in(folder)
+
+
+def _each_once(folders: Sequence[Path]) -> Iterator[Path]:
+    """However they are written: a set that is given again would count twice in the average."""
+    met: set[Path] = set()
+    for folder in folders:
+        if (place := folder.resolve()) not in met:
+            met.add(place)
+            yield folder
 
 
 def _rivals(
@@ -128,7 +140,7 @@ def _rivals(
     """What is measured, and what is left out and why; an index asked for by name is never left out."""
     skipped: dict[str, str] = {}
     own: list[Rival] = []
-    for name in names or default_indexes():
+    for name in dict.fromkeys(names or INDEXES):
         try:
             # Each by itself: a vector index shared with hybrid would have embedded the tools for it.
             index = make_indexes([name], embedder)[name]
@@ -198,7 +210,7 @@ def _progress(labelled: LabelledSet, count: int) -> Iterator[Callable[[str], Cal
 def _check_plot(plot: Path | None) -> None:
     """Before the long run, not after it."""
     if plot is not None and plot.suffix.lower() != ".html":
-        check_image_name(plot)
+        check_image(plot)
 
 
 def _draw(report: dict[str, Any], plot: Path) -> None:

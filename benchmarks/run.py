@@ -23,7 +23,20 @@ from .results_json import suite_json
 from .savings import measure_savings
 from .tasks import Task, load_tasks
 
-__all__ = ["Suite", "bundled_suites", "catalog_suite", "default_indexes", "make_indexes", "run_suite"]
+__all__ = [
+    "INDEXES",
+    "Suite",
+    "bundled_suites",
+    "catalog_suite",
+    "check_embedder",
+    "default_indexes",
+    "has_vector_extra",
+    "make_indexes",
+    "run_suite",
+]
+
+INDEXES = ("regex", "bm25", "vector", "hybrid")
+"""The names of ours, in the order of tables."""
 
 _DATA = Path(__file__).parent / "data"
 _PUBLISHED = (
@@ -65,8 +78,22 @@ def catalog_suite(catalog: Path, tasks: Path | None) -> Suite:
 
 def default_indexes() -> tuple[str, ...]:
     """The names of the indexes that can be used here: those of the extra `vector` only where it is installed."""
-    extra = all(importlib.util.find_spec(name) for name in ("faiss", "numpy", "sentence_transformers"))
-    return ("regex", "bm25", "vector", "hybrid") if extra else ("regex", "bm25")
+    return INDEXES if has_vector_extra() else ("regex", "bm25")
+
+
+def has_vector_extra() -> bool:
+    """Whether what the extra `vector` brings is installed."""
+    return all(importlib.util.find_spec(name) for name in ("faiss", "numpy", "sentence_transformers"))
+
+
+def check_embedder(names: Sequence[str], embedder: str | None) -> None:
+    """Find an option out that would do nothing.
+
+    Raises:
+        ConfigurationError: there is a model, and none of these indexes takes it.
+    """
+    if embedder is not None and not {"vector", "hybrid"} & set(names):
+        raise ConfigurationError(f"--embedder is the model of vector and hybrid, not of {' or '.join(names)}")
 
 
 def make_indexes(names: Sequence[str], embedder: str | None = None) -> dict[str, ToolIndex]:

@@ -18,7 +18,7 @@ from .provenance import provenance
 from .report import make_table
 from .scaling import SIZES, SLACK, Check, run_scaling
 from .scaling_tools import bundled_material, material_from
-from .svg import Bar, Panel, check_image_name, figure, write_image
+from .svg import Bar, Panel, check_image, figure, write_image
 
 __all__ = ["print_checks", "scaling", "scaling_figure"]
 
@@ -44,7 +44,7 @@ def scaling(
     """
     with clear_errors():
         if plot:
-            check_image_name(plot)
+            check_image(plot)
         check_targets(json_file, plot)
         material = material_from(tools) if tools else bundled_material()
         console = make_console(stderr=json_file == "-")

@@ -18,7 +18,7 @@ __all__ = [
     "RULE",
     "Bar",
     "Panel",
-    "check_image_name",
+    "check_image",
     "document",
     "figure",
     "plain",
@@ -124,10 +124,21 @@ def plain(text: object) -> str:
     return escape(_UNWRITABLE.sub("\ufffd", str(text)), quote=True)
 
 
-def check_image_name(path: Path) -> None:
-    """Raise ConfigurationError unless the name ends as that of an image we can write."""
-    if path.suffix.lower() not in (".svg", ".png"):
+def check_image(path: Path) -> None:
+    """Find out before a long run whether an image of this name can be made at its end.
+
+    Raises:
+        ConfigurationError: the name does not end as that of an image we can write.
+        MissingExtraError: it ends in .png and resvg-py is not installed.
+    """
+    ending = path.suffix.lower()
+    if ending not in (".svg", ".png"):
         raise ConfigurationError(f"{path}: a plot is written as .svg or .png, and of ranking as .html too")
+    if ending == ".png":
+        try:
+            import resvg_py  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("plot", "Writing a plot as .png (.svg and .html need nothing)") from error
 
 
 def write_image(svg: str, path: Path) -> None:
@@ -137,7 +148,7 @@ def write_image(svg: str, path: Path) -> None:
         ConfigurationError: the name ends otherwise, or the file cannot be written.
         MissingExtraError: a .png is asked for and resvg-py is not installed.
     """
-    check_image_name(path)
+    check_image(path)
     content = svg.encode() if path.suffix.lower() == ".svg" else _rastered(svg)
     try:
         path.write_bytes(content)
@@ -146,10 +157,8 @@ def write_image(svg: str, path: Path) -> None:
 
 
 def _rastered(svg: str) -> bytes:
-    try:
-        import resvg_py
-    except ImportError as error:
-        raise MissingExtraError("plot", "Writing a plot as .png (.svg and .html need nothing)") from error
+    import resvg_py
+
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=2))
 
 

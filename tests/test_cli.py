@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,26 @@ def test_bad_tasks_are_one_line_with_their_place(tmp_path: Path) -> None:
 def test_an_unknown_index_or_counter_is_one_line() -> None:
     assert_refused(run("search", "--catalog", OUTFIT, "x", "--index", "magic"), "'magic'", "bm25")
     assert_refused(run("bench", "--catalog", OUTFIT, "--counter", "magic"), "'magic'", "o200k_base")
+
+
+def test_a_model_for_an_index_that_takes_none_is_refused() -> None:
+    """Rather than left unused without a word."""
+    said = "--embedder is the model of vector and hybrid, not of bm25"
+    assert_refused(run("search", "--catalog", OUTFIT, "x", "--embedder", "./nope"), said)
+    assert_refused(run("bench", "--catalog", OUTFIT, "--embedder", "./nope"), said)
+
+
+def test_without_the_extra_a_hybrid_searches_by_words_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `HybridToolIndex()` does; whoever names a model is told that it cannot be used."""
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    result = run("search", "--catalog", OUTFIT, "current weather", "--index", "hybrid", "--json")
+    assert result.exit_code == 0
+    assert "weather" in json.loads(result.stdout)["hits"][0]["name"]
+    assert result.stderr.count("\n") == 1
+    assert "words alone" in result.stderr
+    assert "toolsearch[vector]" in result.stderr
+    model = ("--embedder", "some-model")
+    assert_refused(run("search", "--catalog", OUTFIT, "x", "--index", "hybrid", *model), "toolsearch[vector]")
 
 
 def test_without_servers_it_says_how_to_get_them(tmp_path: Path) -> None:

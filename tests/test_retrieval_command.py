@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,37 @@ def test_unknown_names_and_endings_are_one_line(folder: Path, tmp_path: Path) ->
     assert_refused(run(folder, "--index", "magic"), "'magic'")
     assert_refused(run(folder, "--index", "bm25", "--peer", "magic"), "no peer 'magic'", "ratel")
     assert_refused(run(folder, *QUICK, "--plot", tmp_path / "x.gif"), ".svg or .png", ".html")
+
+
+def test_options_that_would_do_nothing_are_one_line(folder: Path) -> None:
+    assert_refused(run(folder, "--no-peers", "--peer", "nope"), "--peer", "--no-peers")
+    assert_refused(run(folder, *QUICK, "--embedder", "./nope"), "--embedder", "not of bm25 or regex")
+
+
+def test_what_is_given_twice_counts_once(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = report_of(folder, folder.name, f"./{folder.name}/", *QUICK, "--index", "bm25")
+    (one,) = report["sets"]
+    assert [row["name"] for row in one["indexes"]] == [row["name"] for row in report["mean"]] == ["bm25", "regex"]
+
+
+def test_a_png_without_the_extra_is_refused_before_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    for command in (["retrieval", str(folder), *QUICK], ["scaling"]):
+        result = CliRunner().invoke(app, ["bench", *command, "--plot", str(folder / "x.png")])
+        assert_refused(result, "toolsearch[plot]")
+
+
+def test_without_the_extra_the_indexes_that_need_it_are_left_out_with_the_reason(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    result = run(folder, "--no-peers", "--no-memory")
+    assert result.exit_code == 0
+    said = " ".join(result.stdout.split())
+    for name in ("vector", "hybrid"):
+        assert f"Left out {name}: Searching by meaning needs the extra 'vector'" in said
+    assert_refused(run(folder, "--no-peers", "--index", "hybrid"), "toolsearch[vector]")
 
 
 @pytest.mark.parametrize("option", ["--json", "--html", "--plot"])

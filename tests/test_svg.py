@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.benchmarks.svg import Bar, Panel, figure, plain, write_image
+from toolsearch.benchmarks.svg import Bar, Panel, check_image, figure, plain, write_image
 from toolsearch.errors import ConfigurationError, MissingExtraError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,6 +77,13 @@ def test_a_plot_is_written_by_the_ending_of_its_name(tmp_path: Path) -> None:
         write_image(document, tmp_path / "plot.gif")
     with pytest.raises(ConfigurationError, match="cannot be written"):
         write_image(document, tmp_path / "none" / "plot.svg")
+
+
+def test_without_the_extra_a_png_is_refused_before_there_is_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    check_image(Path("plot.svg"))
+    with pytest.raises(MissingExtraError, match="plot"):
+        check_image(Path("plot.PNG"))
 
 
 def test_a_png_needs_the_extra_and_says_so(tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .benchmarks.command import app as bench
 from .console import clear_errors, make_console
+
+if TYPE_CHECKING:
+    from .indexes.protocols import ToolIndex
 
 __all__ = ["app", "main"]
 
@@ -48,12 +51,13 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print the response as JSON.")] = False,
 ) -> None:
     """Search a catalogue once, and see what is found and why."""
-    from .benchmarks.run import make_indexes
+    from .benchmarks.run import check_embedder
     from .catalog import load_catalog
 
     with clear_errors():
+        check_embedder([index], embedder)
         tools = load_catalog(catalog)
-        searcher = make_indexes([index], embedder)[index].build([tool.reference for tool in tools])
+        searcher = _made(index, embedder).build([tool.reference for tool in tools])
         response = searcher.search(query, max_results=k, category=category)
     if as_json:
         typer.echo(json.dumps(asdict(response), indent=1, ensure_ascii=False))
@@ -61,6 +65,22 @@ def search(
     from .search_table import print_response
 
     print_response(make_console(), response)
+
+
+def _made(name: str, embedder: str | None) -> ToolIndex:
+    """The index of this name; a hybrid goes on with words where nobody named a model and the extra is not there."""
+    from .benchmarks.run import has_vector_extra, make_indexes
+
+    if name != "hybrid" or embedder is not None or has_vector_extra():
+        return make_indexes([name], embedder)[name]
+    from .indexes.hybrid import HybridToolIndex
+
+    typer.echo(
+        "toolsearch: hybrid goes by words alone here; for meaning install the extra 'vector': "
+        "pip install 'toolsearch[vector]'",
+        err=True,
+    )
+    return HybridToolIndex()
 
 
 def main() -> None:
