@@ -21,10 +21,20 @@ from ..errors import ConfigurationError
 from ..indexes.reference import ToolReference
 from ..names import closest_names
 
-__all__ = ["LabelledQuery", "LabelledSet", "catalog_in", "labelled_set", "load_labelled_set", "load_queries"]
+__all__ = [
+    "CATALOGS",
+    "QUERIES",
+    "LabelledQuery",
+    "LabelledSet",
+    "catalog_in",
+    "labelled_set",
+    "load_labelled_set",
+    "load_queries",
+]
 
 
-_CATALOGS = ("catalog.json", "catalog.jsonl")
+CATALOGS = ("catalog.json", "catalog.jsonl")
+QUERIES = "queries.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +76,7 @@ def load_labelled_set(folder: str | Path) -> LabelledSet:
     folder = Path(folder)
     if not folder.is_dir():
         raise ConfigurationError(f"{folder}: is not a folder with catalog.jsonl and queries.jsonl")
-    return labelled_set(catalog_in(folder), folder / "queries.jsonl", folder.resolve().name)
+    return labelled_set(catalog_in(folder), folder / QUERIES, folder.resolve().name)
 
 
 def catalog_in(folder: Path) -> Path:
@@ -75,10 +85,10 @@ def catalog_in(folder: Path) -> Path:
     Raises:
         ConfigurationError: there is none.
     """
-    for name in _CATALOGS:
+    for name in CATALOGS:
         if (folder / name).is_file():
             return folder / name
-    raise ConfigurationError(f"the folder {folder} holds no {' or '.join(_CATALOGS)}")
+    raise ConfigurationError(f"the folder {folder} holds no {' or '.join(CATALOGS)}")
 
 
 def labelled_set(catalog: Path, queries: Path, name: str | None = None) -> LabelledSet:

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..catalog import load_catalog
 from ..errors import ConfigurationError
 from ..indexes.reference import ToolReference
+from .labelled import CATALOGS, QUERIES, catalog_in
 from .tasks import load_tasks
 
 __all__ = ["Material", "bundled_material", "grown", "made_up_tools", "material_from"]
@@ -69,28 +70,39 @@ class Material:
 
 def bundled_material() -> Material:
     """Return the tools of real MCP servers if a checkout of them lies beside this one, else made-up tools."""
-    return material_from(_SERVERS) if _SERVERS.is_dir() else _made_up_material()
+    if not _SERVERS.is_dir():
+        return _made_up_material()
+    return replace(material_from(_SERVERS), name="tools of MCP servers")
 
 
-def material_from(folder: Path) -> Material:
-    """Read the tools of every catalogue in a folder; requests are those of the bundled tasks.
+def material_from(place: Path) -> Material:
+    """Read the tools of a catalogue, or of every one in a folder; requests are those of the bundled tasks.
+
+    Of a folder for ``toolsearch bench retrieval``, which holds queries too, the catalogue is read.
 
     Raises:
-        ConfigurationError: there is no catalogue in it, or one cannot be read.
+        ConfigurationError: there is no catalogue, or one cannot be read.
     """
     found: dict[str, ToolReference] = {}
-    files = sorted(path for pattern in ("*.json", "*.jsonl") for path in folder.glob(pattern))
-    for path in files:
+    for path in _catalogues(place):
         for tool in load_catalog(path):
             reference = replace(tool.reference, source=tool.reference.source or path.stem)
             name = reference.name if reference.name not in found else f"{path.stem}_{reference.name}"
             found[name] = replace(reference, name=name)
     if not found:
-        raise ConfigurationError(f"{folder}: holds no catalogue (*.json, *.jsonl)")
+        raise ConfigurationError(f"{place}: holds no catalogue (*.json, *.jsonl)")
     tasks = load_tasks(_DATA / "tasks.jsonl")
     phrasings = [text for task in tasks for step in task.steps for text in step.phrasings]
     sentences = [task.prompt for task in tasks]
-    return Material("tools of MCP servers", tuple(found.values()), _short(phrasings), _long(sentences))
+    return Material(f"tools of {place.resolve().name}", tuple(found.values()), _short(phrasings), _long(sentences))
+
+
+def _catalogues(place: Path) -> list[Path]:
+    if place.is_file():
+        return [place]
+    files = sorted(path for pattern in ("*.json", "*.jsonl") for path in place.glob(pattern))
+    names = {path.name for path in files}
+    return [catalog_in(place)] if QUERIES in names and not names.isdisjoint(CATALOGS) else files
 
 
 def grown(tools: Sequence[ToolReference], size: int, *, salt: str = "") -> tuple[ToolReference, ...]:

@@ -62,8 +62,36 @@ def test_material_is_read_from_a_folder_of_catalogues(tmp_path: Path) -> None:
     assert material.short
     assert max(len(query.split()) for query in material.short) <= 6
     assert min(len(query.split()) for query in material.long) >= 50
+    assert material_from(tmp_path / "git.json").tools == material.tools[:1]
+    assert material_from(tmp_path / "git.json").name == "tools of git.json"
     with pytest.raises(ConfigurationError, match="holds no catalogue"):
         material_from(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["catalog.json", "catalog.jsonl"])
+def test_of_a_folder_with_labelled_queries_the_catalogue_is_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(json.dumps({"name": "search", "inputSchema": {"type": "object"}}))
+    (tmp_path / "queries.jsonl").write_text('{"query": "find it", "relevant": ["search"]}')
+    assert [tool.name for tool in material_from(tmp_path).tools] == ["search"]
+
+
+def test_times_of_ones_own_tools_have_no_targets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They were measured on the bundled tools; what depends on no tools is judged all the same."""
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([{"name": "search", "inputSchema": {"type": "object"}}]))
+    held = Check(what="held", tools=1, value=1, target=1_024, unit="bytes")
+    built = Check(what="built", tools=1, value=2, target=1, unit="built", slack=1)
+    found = [check(14, 8), Check(what="long", tools=1, value=9, target=3, unit="ms"), held]
+    monkeypatch.setattr(scaling_command, "run_scaling", lambda *_, **__: iter(found))
+    arguments = ["bench", "scaling", "--check", "--tools", str(path)]
+    shown = CliRunner().invoke(app, [*arguments, "--json", "-"])
+    assert shown.exit_code == 0
+    assert [row["target"] for row in json.loads(shown.stdout)["checks"]] == [None, None, 1_024]
+    assert "those hold for the bundled tools" in shown.stderr
+    found.append(built)
+    missed = CliRunner().invoke(app, [*arguments[:-1], str(path.rename(tmp_path / "[bold]tools.json"))])
+    assert missed.exit_code == 1
+    assert "1 tools of [bold]tools.json" in missed.stdout
 
 
 def test_everything_is_measured_at_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
