@@ -46,8 +46,8 @@ def scaling(
 ) -> None:
     """Measure search, build, first search of a session, vectors and memory over growing catalogues.
 
-    Ratios of CPU time to rank_bm25, numpy, and an index for each session; some minutes. The tools are made up unless --tools
-    is given, or the tools of real servers lie beside a checkout.
+    Ratios of CPU time to rank_bm25, numpy, and an index for each session; some minutes. The tools are made up
+    unless --tools is given, or the tools of real servers lie beside a checkout.
     """
     with clear_errors():
         if plot:
