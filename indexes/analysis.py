@@ -30,6 +30,8 @@ _ASCII_WORDS = re.compile(r"([A-Za-z0-9]+)(?:'[sS]\b)?")
 _POSSESSIVE = re.compile(r"(?<=\w)['’][sS]\b")
 # getHTTPServer -> get, HTTP, Server; S3Bucket -> S3, Bucket; userIDs -> user, IDs.
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
+# Their letters are no words, but match what has them: a parameter named "e", a query string.
+_ABBREVIATIONS = re.compile(r"\b(?:e\.\s?g|i\.\s?e)\b\.?", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _FIRST_IDEOGRAPH = "\u3005"
 _RUNS = re.compile(f"([{UNSPACED}]+)|([^{UNSPACED}]+)")
@@ -84,6 +86,8 @@ def analysed(text: str) -> tuple[list[str], list[str]]:
 
 def words(text: str) -> list[str]:
     """Return the runs of letters, digits and marks in `text`, case kept and a possessive s cut off."""
+    if "e.g" in text or "i.e" in text or "E.g" in text or "I.e" in text:
+        text = _ABBREVIATIONS.sub(" ", text)
     if text.isascii():
         return _ASCII_WORDS.findall(text)
     normal = unicodedata.normalize("NFKC", readable(text))

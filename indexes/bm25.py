@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .checks import checked_between
+from .clauses import CLAUSE_WEIGHT
 from .documents import shared_terms
 from .explain import Explainer
 from .failures import index_failures
@@ -18,7 +19,6 @@ from .wordless import NO_WORDS
 
 __all__ = ["Bm25ToolIndex"]
 
-_CLAUSE_WEIGHT = 1.5
 _CLAUSE_CANDIDATES = 20
 _WANTED = 0.5
 _CANDIDATES_ALONE = 40
@@ -163,7 +163,7 @@ class Bm25Searcher:
         highest, strongest = max(whole.values()), max(pooled.values(), default=1.0)
         return (
             {
-                position: whole.get(position, 0.0) / highest + _CLAUSE_WEIGHT * pooled.get(position, 0.0) / strongest
+                position: whole.get(position, 0.0) / highest + CLAUSE_WEIGHT * pooled.get(position, 0.0) / strongest
                 for position in whole | pooled
             },
             total,

@@ -6,12 +6,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 from .analysis import analysed, joined
 from .identifiers import identifier_key
 from .reference import ToolReference
+from .stemming import stem
 from .written import neighbours, pair
 
 __all__ = ["TermsCache", "ToolTerms", "parameter_texts", "shared_terms", "tool_terms"]
@@ -121,7 +122,10 @@ def tool_terms(tool: ToolReference) -> ToolTerms:
     parameters, parameter_forms = analysed(" ".join(parameter_texts(tool.parameters))[:_LONGEST_TEXT])
     source, source_forms = analysed(tool.source or "")
     words = (name_forms, name_forms, description_forms, search_forms, parameter_forms, tag_forms, source_forms)
-    pairs = map(pair, neighbours(name_forms) + neighbours(description_forms[:_PAIRED]))
+    pieces = [form for form in name_forms if stem(form) != whole]
+    pairs = map(
+        pair, [*dict.fromkeys([*pairwise(pieces), *neighbours(pieces)]), *neighbours(description_forms[:_PAIRED])]
+    )
     return ToolTerms(
         name=tuple(term for term in name if term != whole),
         whole=whole,

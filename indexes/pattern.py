@@ -30,7 +30,7 @@ _MEMORY: Final = 1 << 20
 
 _GLOB = re.compile(r"[\w\-./:?*]+")
 # In running text only what nobody writes by chance makes a pattern.
-_SURE_SIGN = re.compile(r"\.[*+]|\\[bBdDsSwW]|\][*+?{]|\(\?|\(\w+\||[\w)]\|[\w(]|^\^\w|\{\d+(?:,\d*)?\}")
+_SURE_SIGN = re.compile(r"\.[*+]|\\[bBdDsSwW]|\][*+?{]|\(\?|\(\w+\||[\w)]\|[\w(]|^\^\w|\\p\{|\{\d+(?:,\d*)?\}")
 _SIGN = re.compile(r"[*+?\[\](){}|^$\\]")
 _PUNCTUATION = re.compile(r"[\"']*(?:\([\w\-./:]+\)|[\w\-./:]+(?:\+\+)?)[\"'?!.,;:]*")
 _DOTTED = re.compile(r"[\w\-]+(?:\.[\w\-]+)+")
@@ -101,11 +101,11 @@ def compile_reading(text: str, kind: Kind) -> Matcher:
         return compile_pattern(glob_to_pattern(text))
     if kind == "maybe_pattern" and _GLOB.fullmatch(text):
         glob = glob_to_pattern(text)
+        if not text.strip("?"):
+            return compile_pattern(text)  # raises, in words about this text
         try:
             return compile_pattern(f"{text}|{glob}")
         except InvalidPatternError:
-            if not text.strip("?"):
-                raise
             return compile_pattern(glob)  # ??_user
     return compile_pattern(text)
 

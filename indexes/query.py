@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 from .analysis import joined, terms, word_terms, words
+from .clauses import clauses
 from .fragments import stretches
 from .identifiers import identifiers_in
 from .quoted import quoted, without_quoted
-from .scripts import is_unspaced, length_in_words
+from .scripts import is_unspaced
 from .stemming import stem
 from .stopwords import COURTESIES, FUNCTION_WORDS
 from .synonyms import synonyms
 from .vocabulary import Vocabulary
 from .written import neighbours, pair
 
-__all__ = ["Clause", "ParsedQuery", "clauses", "function_stems", "parse"]
+__all__ = ["Clause", "ParsedQuery", "function_stems", "parse"]
 
 _HEAD, _TAIL = 12_000, 4_000
 _MOST_TERMS = 96
 _PLENTY = 16
 """Where so many words tell tools apart, those that most tools have are left out: they cost most and change nothing."""
-_MOST_CLAUSES = 12
-_SHORTEST_CLAUSE = 3
 _COURTESY_WEIGHT = 0.3
 _GUESS_WEIGHT = 0.5
+_SHORTEST_PART, _SHORTEST_JOINED = 2, 5
 _SYNONYM_WEIGHT = 0.25
 _QUOTED_WEIGHT = 0.5
 _ENOUGH_UNQUOTED = 3
 
-_CUTS = re.compile(
-    r"(?<=[.!?;])\s+|[\n。！？；]+"
-    r"|[,]?\s+(?:and\s+then|after\s+that|as\s+well\s+as|and|then|next|finally|lastly|also|additionally|plus)\b[,]?\s+"
-    r"|[，、](?=[然再并同最还])",
-    re.IGNORECASE,
-)
 _LAST_WORD = re.compile(r"\w{1,40}$")
 _FIRST_WORD = re.compile(r"^\w{1,40}")
 
@@ -105,13 +99,13 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
     """Analyse `text`. What is very long is read at its beginning and end, and by the rarest terms the tools have."""
     if len(text) > _HEAD + _TAIL:
         text = f"{_LAST_WORD.sub('', text[:_HEAD])}\n{_FIRST_WORD.sub('', text[-_TAIL:])}"
-    shown: dict[str, str] = {}
-    unspaced: dict[tuple[str, ...], None] = {}
-    parts = [_clause_terms(part, shown, unspaced, vocabulary) for part in clauses(text)]
+    reader = _Reader(vocabulary)
+    parts = [reader.read(part) for part in clauses(text)]
+    shown = reader.shown
     every = dict.fromkeys(term for part, _ in parts for term in part)
     functional = function_stems()
     kept = [term for term in every if term not in functional] or list(every)
-    worth = _worth(kept, text)
+    worth = _worth(kept, text, reader.together)
     masses = {term: vocabulary.idf.get(term, vocabulary.unknown_idf) * worth[term] for term in kept}
     telling = [term for term in masses if not vocabulary.is_common(term)]
     if len(telling) >= _PLENTY:
@@ -127,10 +121,15 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
             asked[term] = (term,)
             weights[term] = max(weights.get(term, 0.0), worth[term])
             continue
-        asked[term] = tuple(vocabulary.close_to(term, forms.get(term, "")))
-        for guess in asked[term]:
+        form = forms.get(term, "")
+        guesses = vocabulary.spelling.close_to(term, form)
+        for found in vocabulary.spelling.parts_of(form):
+            if found in vocabulary.idf:
+                guesses.setdefault(found, form)
+        asked[term] = tuple(guesses)
+        for guess, known in guesses.items():
             weights[guess] = max(weights.get(guess, 0.0), _GUESS_WEIGHT * worth[term])
-            shown.setdefault(guess, shown[term])
+            shown.setdefault(guess, shown[term] if known == form else f"{shown[term]} ({known})")
     _add_synonyms(weights, asked, shown, worth, vocabulary)
     written: dict[str, float] = {}
     wanted: dict[tuple[str, ...], Clause] = {}
@@ -142,45 +141,64 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
         if indexed:
             wanted.setdefault(indexed, Clause(indexed, own, tuple(as_written)))
     several = tuple(wanted.values()) if len(wanted) > 1 else ()
-    return ParsedQuery(weights, several, asked, shown, masses, written, tuple(unspaced))
+    return ParsedQuery(weights, several, asked, shown, masses, written, tuple(reader.unspaced))
 
 
-def clauses(text: str) -> list[str]:
-    """Split a request at the ends of sentences and at connectors; parts under three words stay with a neighbour."""
-    text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
-    parts: list[str] = []
-    for part in _CUTS.split(text):
-        if parts and (length_in_words(part) < _SHORTEST_CLAUSE or length_in_words(parts[-1]) < _SHORTEST_CLAUSE):
-            parts[-1] = f"{parts[-1]} {part}"
-        else:
-            parts.append(part)
-    if len(parts) <= _MOST_CLAUSES:
-        return parts
-    bounds = [len(parts) * i // _MOST_CLAUSES for i in range(_MOST_CLAUSES + 1)]
-    return [" ".join(parts[start:end]) for start, end in pairwise(bounds)]
+class _Reader:
+    """Reads the clauses of one query.
 
+    Attributes:
+        shown: term -> the word, or the words, of the query it came from.
+        together: the terms of neighbours in the query that tools write as one word.
+        unspaced: of each word in a script without spaces, the terms it is searched by.
+    """
 
-def _clause_terms(
-    text: str, shown: dict[str, str], unspaced: dict[tuple[str, ...], None], vocabulary: Vocabulary
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the terms of a clause, and its forms in order, each with the term it gives; fill `shown`, `unspaced`."""
-    found: list[str] = []
-    stems: list[tuple[str, str]] = []
-    for word in words(text):
-        own, forms = word_terms(word)
-        for term in own:
-            shown.setdefault(term, word.lower() if len(own) == 1 else term)
-        if len(own) > 1 and any(map(is_unspaced, own)):
-            unspaced[own] = None
-        found += own
-        stems += zip(forms, own, strict=True)
-    for identifier in identifiers_in(text):
-        whole = joined(identifier)
-        # Hyphens and slashes join ordinary words too: the whole counts only where a tool has it.
-        if whole is not None and whole in vocabulary.idf:
-            shown.setdefault(whole, identifier)
-            found.append(whole)
-    return found, stems
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self.shown: dict[str, str] = {}
+        self.together: set[str] = set()
+        self.unspaced: dict[tuple[str, ...], None] = {}
+
+    def read(self, text: str) -> tuple[list[str], list[tuple[str, str]]]:
+        """Return the terms of a clause, and its forms in order, each with the term it gives."""
+        found: list[str] = []
+        stems: list[tuple[str, str]] = []
+        for word in words(text):
+            own, forms = word_terms(word)
+            for term in own:
+                self.shown.setdefault(term, word.lower() if len(own) == 1 else term)
+            if len(own) > 1 and any(map(is_unspaced, own)):
+                self.unspaced[own] = None
+            found += own
+            stems += zip(forms, own, strict=True)
+        found += self._joined([form for form, _ in stems])
+        for identifier in identifiers_in(text):
+            whole = joined(identifier)
+            # Hyphens and slashes join ordinary words too: the whole counts only where a tool has it.
+            if whole is not None and whole in self._vocabulary.idf:
+                self.shown.setdefault(whole, identifier)
+                found.append(whole)
+        return found, stems
+
+    def _joined(self, forms: Sequence[str]) -> Iterator[str]:
+        """Give the terms of neighbours that tools write as one word ("log in", "spread sheet").
+
+        Only where one of the two says nothing by itself: "passenger name" is found well enough by both its words.
+        """
+        spelling = self._vocabulary.spelling
+        for first, second in pairwise(forms):
+            if min(len(first), len(second)) < _SHORTEST_PART or len(first) + len(second) < _SHORTEST_JOINED:
+                continue
+            if self._says(first) and self._says(second):
+                continue
+            term = spelling.term_of(first + second)
+            if term is not None and term not in self.shown and term not in function_stems():
+                self.shown[term] = f"{first} {second}"
+                self.together.add(term)
+                yield term
+
+    def _says(self, form: str) -> bool:
+        return form not in FUNCTION_WORDS and self._vocabulary.spelling.term_of(form) is not None
 
 
 def _as_written(stems: Sequence[tuple[str, str]], weights: Mapping[str, float]) -> dict[str, float]:
@@ -192,10 +210,11 @@ def _as_written(stems: Sequence[tuple[str, str]], weights: Mapping[str, float]) 
     return found
 
 
-def _worth(kept: Sequence[str], text: str) -> dict[str, float]:
+def _worth(kept: Sequence[str], text: str, together: Collection[str]) -> dict[str, float]:
     """Return what each term counts: words of courtesy little, and words in quotes only half, where there are others."""
     courtesies = _courtesy_stems()
     worth = {term: _COURTESY_WEIGHT if term in courtesies else 1.0 for term in kept}
+    worth.update((term, _GUESS_WEIGHT) for term in kept if term in together)
     values = quoted(text)
     if values:
         outside = set(terms(without_quoted(text)))
@@ -219,11 +238,15 @@ def _add_synonyms(
     for term, answers in asked.items():
         if term in courtesies:
             continue
-        others = [s for s in synonyms(term) if s in idf and s not in weights and not vocabulary.is_common(s)]
-        for other in others:
+        others = {
+            other: verb
+            for other, verb in synonyms(term).items()
+            if other in idf and other not in weights and not vocabulary.is_common(other)
+        }
+        for other, verb in others.items():
             weight = _SYNONYM_WEIGHT * worth[term] * min(1.0, idf.get(term, idf[other]) / idf[other])
             found[other] = max(found.get(other, 0.0), weight)
-            shown.setdefault(other, shown[term])
+            shown.setdefault(other, f"{shown[term]} ({verb})")
         if others:
             asked[term] = (*answers, *others)
     weights.update(found)

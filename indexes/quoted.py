@@ -10,7 +10,7 @@ __all__ = ["quoted", "without_quoted"]
 # holds no other mark of its kind, so that a text of marks alone costs no more than its length.
 _QUOTED = re.compile(
     r"(?<!\w)'([^'\n]*)'(?!\w)|(?<!\w)\"([^\"]*)\"(?!\w)|‘([^‘’\n]*)’(?!\w)"
-    r"|“([^“”]*)”|«([^«»]*)»|「([^「」]*)」|『([^『』]*)』"
+    r"|“([^“”]*)”|„([^„“”]*)[“”]|«([^«»]*)»|»([^«»]*)«|‹([^‹›]*)›|「([^「」]*)」|『([^『』]*)』|《([^《》]*)》"
 )
 
 

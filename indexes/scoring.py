@@ -139,7 +139,7 @@ class Catalog:
             self._by_key.setdefault(identifier_key(tool.name), []).append(position)
             for key in keys:
                 members.setdefault(key, set()).add(position)
-            for label in tool.categories:
+            for label in filter(str.strip, tool.categories):
                 labels.setdefault(identifier_key(label), readable(label))
         self._categories = {key: Category(key, frozenset(positions)) for key, positions in members.items()}
         self.labels = tuple(sorted(labels.values()))

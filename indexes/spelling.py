@@ -29,13 +29,18 @@ class Spelling:
         written: texts of the words they come from, joined by blanks.
     """
 
-    __slots__ = ("_anagrams", "_heads", "_tails", "_terms")
+    __slots__ = ("_anagrams", "_heads", "_joined", "_tails", "_terms")
 
     def __init__(self, terms: Iterable[str], written: Iterable[str]) -> None:
         self._terms: dict[str, str] = {term: term for term in terms if _guessable(term)}
         forms: set[str] = set()
         for text in written:
             forms.update(text.split(" "))
+        self._joined: dict[str, tuple[str, ...]] = {}
+        for both in forms:
+            first, separator, second = both.partition("_")
+            if separator and _guessable(joined := first + second):
+                self._joined[joined] = (*word_terms(first)[0], *word_terms(second)[0])
         for form in filter(_guessable, forms):
             if form not in self._terms:
                 stems, _ = word_terms(form)
@@ -51,13 +56,32 @@ class Spelling:
                 self._tails.setdefault(word[-3:], []).append(word)
                 self._anagrams.setdefault("".join(sorted(word)), []).append(word)
 
-    def close_to(self, term: str, word: str = "") -> list[str]:
+    def term_of(self, word: str) -> str | None:
+        """Return the stem of a word that the tools have as it is written, else None."""
+        return self._terms.get(word)
+
+    def parts_of(self, word: str) -> tuple[str, ...]:
+        """Return the terms of the two words that stand next to each other and make up `word` together, if any do.
+
+        Example:
+            >>> Spelling(["you", "tube"], ["you tube you_tube"]).parts_of("youtube")
+            ('you', 'tube')
+        """
+        return self._joined.get(word, ())
+
+    def close_to(self, term: str, word: str = "") -> dict[str, str]:
         """Return the known terms that an unknown `term`, and the `word` it is the stem of, may stand for.
+
+        Each comes with the known word that is close to it.
 
         They are one edit away (a letter put in, left out, changed, or changed places with its neighbour; the first
         letter is right unless it changed places or was left out) or have the same letters between the same first and
         last one, or one of the two is a prefix of the other that covers 60 % of it. Nearest in length first, eight
         at most.
+
+        Example:
+            >>> Spelling(["issu"], ["issue"]).close_to("isu", "isue")
+            {'issu': 'issue'}
         """
         found: dict[str, tuple[int, str]] = {}
         singular = word[:-1] if word.endswith("s") else word
@@ -67,7 +91,8 @@ class Spelling:
                     rank = abs(len(known) - len(asked)), known
                     stem = self._terms[known]
                     found[stem] = min(rank, found.get(stem, rank))
-        return sorted(found, key=lambda stem: (found[stem], stem))[:_MOST_GUESSES]
+        nearest = sorted(found, key=lambda stem: (found[stem], stem))[:_MOST_GUESSES]
+        return {stem: found[stem][1] for stem in nearest}
 
     def _slips(self, word: str) -> list[str]:
         size = len(word)

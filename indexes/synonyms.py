@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from .stemming import stem
@@ -34,21 +35,21 @@ _VERBS = """
 """
 
 
-def synonyms(term: str) -> tuple[str, ...]:
-    """Return the terms that mean about the same as `term` in the name of a tool, or none.
+def synonyms(term: str) -> Mapping[str, str]:
+    """Return the terms that mean about the same as `term` in the name of a tool, each with its verb; or none.
 
     Example:
         >>> synonyms("remov")
-        ('delet', 'eras', 'destroy', 'drop', 'clear')
+        {'delet': 'delete', 'eras': 'erase', 'destroy': 'destroy', 'drop': 'drop', 'clear': 'clear'}
     """
-    return _table().get(term, ())
+    return _table().get(term, {})
 
 
 @cache
-def _table() -> dict[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = {}
+def _table() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
     for line in _VERBS.strip().splitlines():
-        group = [stem(verb) for verb in line.split()]
+        group = {stem(verb): verb for verb in line.split()}
         for term in group:
-            found.setdefault(term, {}).update(dict.fromkeys(other for other in group if other != term))
-    return {term: tuple(others) for term, others in found.items()}
+            found.setdefault(term, {}).update({other: verb for other, verb in group.items() if other != term})
+    return found

@@ -11,6 +11,7 @@ from ..errors import ConfigurationError, IndexFailure
 from .background import Background, embed_background, least_distinction
 from .backoff import Backoff
 from .checks import checked_between
+from .clauses import CLAUSE_WEIGHT
 from .embedders import DEFAULT_MODEL, EmbedFunction, as_embedder
 from .embedding import LONG_ALONE, LONG_FUSED, embed_query, embed_tools, require_vector_extra
 from .embedding_cache import EmbeddingCache
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["VectorToolIndex"]
 
 _SHOWN = 80
-_CLAUSE_WEIGHT = 1.5
 _LEAST_COSINE = 0.01
 _UNKNOWN = "The embedder knows nothing of this query; try other words."
 _CANDIDATES_ALONE = 20
@@ -220,7 +220,7 @@ def _pooled(whole: NDArray[np.float32], of_clauses: Sequence[NDArray[np.float32]
     clauses = np.stack(of_clauses)
     highest = np.maximum(clauses.max(axis=1, keepdims=True), _LEAST_COSINE)
     best = (clauses * np.sqrt(highest.max() / highest)).max(axis=0)
-    pooled: NDArray[np.float32] = (whole + np.float32(_CLAUSE_WEIGHT) * best) / np.float32(1 + _CLAUSE_WEIGHT)
+    pooled: NDArray[np.float32] = (whole + np.float32(CLAUSE_WEIGHT) * best) / np.float32(1 + CLAUSE_WEIGHT)
     return pooled
 
 

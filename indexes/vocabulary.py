@@ -63,11 +63,12 @@ class Vocabulary:
         """Whether of many tools so many have `term` that it tells them apart hardly, at the cost of visiting them."""
         return self.idf.get(term, self.unknown_idf) < self._common_below
 
-    def close_to(self, term: str, word: str = "") -> list[str]:
-        """Return the known terms that an unknown one, and the `word` it is the stem of, may stand for."""
-        if self._spelling is None:  # made when first asked for; two threads at once make the same
+    @property
+    def spelling(self) -> Spelling:
+        """The words of the tools as they are written. Made when first asked for; two threads at once make the same."""
+        if self._spelling is None:
             self._spelling = Spelling(self.idf, (document.written for document in self._documents))
-        return self._spelling.close_to(term, word)
+        return self._spelling
 
     def mass(self, terms: Iterable[str]) -> float:
         """Return the summed IDF of `terms`; unknown ones count as the rarest."""

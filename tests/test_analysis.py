@@ -209,3 +209,9 @@ def test_keys_of_names_ignore_accents_as_words_do() -> None:
 def test_a_space_without_width_parts_words_only_in_scripts_without_spaces(text: str, parts: list[str]) -> None:
     """Elsewhere it shows where a long word may be broken, and comes along when it is copied."""
     assert words(text) == parts
+
+
+def test_abbreviations_leave_no_letters() -> None:
+    """Their letters would match a parameter `e`, or the query string of an address."""
+    assert terms("a place (e.g. a park), i.e., outdoors; E.g. there") == terms("a place a park outdoors there")
+    assert terms("the letter e. Good") == terms("the letter e good")

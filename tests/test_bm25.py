@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from toolsearch.errors import ConfigurationError, IndexFailure
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
+from toolsearch.indexes.clauses import clauses
 from toolsearch.indexes.documents import TermsCache, parameter_texts, shared_terms, tool_terms
-from toolsearch.indexes.query import clauses, parse
+from toolsearch.indexes.query import parse
 from toolsearch.indexes.vocabulary import Vocabulary
 
 WORD = st.sampled_from(["weather", "city", "email", "send", "list", "file", "issue", "create", "chart", "table"])
@@ -85,11 +86,11 @@ def test_a_long_text_has_a_bounded_number_of_clauses() -> None:
 def test_an_unknown_word_stands_for_those_near_it() -> None:
     """One edit away, swapped letters, or a long common beginning."""
     known = vocabulary(reference("weather notification configure"))
-    assert known.close_to("wether") == ["weather"]
-    assert known.close_to("ewather") == ["weather"]
-    assert known.close_to("config") == ["configur"]
-    assert known.close_to("leather") == []
-    assert known.close_to("win") == []
+    assert known.spelling.close_to("wether") == {"weather": "weather"}
+    assert known.spelling.close_to("ewather") == {"weather": "weather"}
+    assert list(known.spelling.close_to("config")) == ["configur"]
+    assert known.spelling.close_to("leather") == {}
+    assert known.spelling.close_to("win") == {}
 
 
 def test_the_shares_of_a_query_are_of_its_rarity() -> None:

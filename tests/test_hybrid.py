@@ -117,9 +117,9 @@ def test_a_doubt_of_words_alone_is_kept_and_meaning_removes_it(meaning):
 
 
 def test_where_words_and_meaning_both_doubt_the_nearest_are_given_as_weak(meaning):
-    query = "sun zebra giraffe elephant camel lion tiger monkey donkey"
+    query = "sun alpha beta gamma delta epsilon zeta eta theta"
     response = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search(query)
-    assert response.names == ("find_trail", "get_weather")
+    assert set(response.names[:2]) == {"find_trail", "get_weather"}
     assert response.reason_code == "weak_match"
     assert response.reason == "Nothing here stands out: these are only the nearest of 4 tools, and perhaps none fits."
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolReference
+from toolsearch.indexes import Bm25ToolIndex, Match, RegexToolIndex, ToolReference
 from toolsearch.indexes.spelling import Spelling, one_edit_apart
 
 WORDS = st.text("abc", min_size=2, max_size=7)
@@ -51,30 +51,30 @@ def test_a_misspelt_word_finds_its_tool(make: type, name: str, slips: str) -> No
 def test_a_slip_is_seen_in_the_word_as_it_is_written_and_in_its_stem() -> None:
     """Porter makes `tabl` of a table: two edits from `tabel`."""
     spelling = Spelling(["tabl", "issu"], ["table issue issue_table"])
-    assert spelling.close_to("tabel", "tabel") == ["tabl"]
-    assert spelling.close_to("isu", "isues") == ["issu"]
+    assert spelling.close_to("tabel", "tabel") == {"tabl": "table"}
+    assert spelling.close_to("isu", "isues") == {"issu": "issue"}
 
 
 @pytest.mark.parametrize("other", ["docs", "dog", "do", "logs", "cats", "dogma"])
 def test_short_words_are_not_bent_into_others(other: str) -> None:
     """Four letters with another one are another word."""
-    assert known("docs", "logo", "cat").close_to("dogs", "dogs") == []
+    assert known("docs", "logo", "cat").close_to("dogs", "dogs") == {}
     assert not one_edit_apart("dogs", other) or other == "dogma"
 
 
 def test_what_is_no_word_is_not_guessed_at() -> None:
     """Numbers, identifiers and scripts without spaces stand for themselves."""
     spelling = known("abc1234", "搜索工具", "weather")
-    assert spelling.close_to("abc1235", "abc1235") == []
-    assert spelling.close_to("搜索工貝", "搜索工貝") == []
-    assert spelling.close_to("", "") == []
+    assert spelling.close_to("abc1235", "abc1235") == {}
+    assert spelling.close_to("搜索工貝", "搜索工貝") == {}
+    assert spelling.close_to("", "") == {}
 
 
 def test_guesses_are_few_and_always_the_same() -> None:
     """At most eight, nearest in length first, then in order."""
     words = [f"stor{a}{b}" for a in string.ascii_lowercase for b in "ab"]
     guesses = known(*words).close_to("stor", "stor")
-    assert guesses == sorted(words)[:8]
+    assert list(guesses) == sorted(words)[:8]
     assert known(*reversed(words)).close_to("stor", "stor") == guesses
 
 
@@ -123,3 +123,32 @@ def test_one_edit_is_what_a_naive_search_says(one: str, other: str) -> None:
         edits |= {one[:i] + c + one[i + 1 :] for i in range(len(one)) for c in letters}
     expected = other in edits - {one} and min(len(one), len(other)) >= 4
     assert one_edit_apart(one, other) == expected
+
+
+@pytest.mark.parametrize("make", [Bm25ToolIndex, RegexToolIndex])
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("youtube", "getYouTubeTranscript"),
+        ("gitlab", "createGitLabIssue"),
+        ("mysql", "MySQLQuery"),
+        ("ebay", "eBayList"),
+        ("spread sheet", "spreadsheet_add"),
+        ("please log in", "login"),
+    ],
+)
+def test_words_are_found_together_and_apart(make: type, query: str, name: str) -> None:
+    """What one writes as a word the other writes as two."""
+    names = ("getYouTubeTranscript", "createGitLabIssue", "MySQLQuery", "eBayList", "spreadsheet_add", "login", "get_x")
+    assert make().build([ToolReference(name=name) for name in names]).search(query).names[:1] == (name,)
+
+
+def test_an_explanation_says_what_was_found_for_a_word() -> None:
+    """A misspelt word, a synonym: the tool has another."""
+    hit = (
+        Bm25ToolIndex()
+        .build([ToolReference(name="delete_user"), ToolReference(name="x")])
+        .search("remove usre")
+        .hits[0]
+    )
+    assert hit.matched == (Match("usre (user)", ("name",)), Match("remove (delete)", ("name",)))
