@@ -41,7 +41,8 @@ lint: .venv/.test
 
 readme:
 	$(BIN)/python -m toolsearch.benchmarks.readme benchmarks/results/savings.json README.md
-	$(BIN)/python -m toolsearch.benchmarks.readme benchmarks/results/retrieval.json benchmarks/results/scaling.json docs/benchmarks.md
+	$(BIN)/python -m toolsearch.benchmarks.readme benchmarks/results/retrieval.json benchmarks/results/retrieval-other-sets.json \
+		benchmarks/results/scaling.json docs/benchmarks.md
 
 clean:
 	rm -rf .venv .venv-servers build

@@ -1,7 +1,8 @@
 """Writes the tables of a page from measured results: ``python -m toolsearch.benchmarks.readme results.json README.md``.
 
 What stands between the lines ``<!-- results -->`` and ``<!-- /results -->`` is replaced; the rest of the page stays.
-Results of ranking stand between ``<!-- retrieval -->`` lines, those of scaling between ``<!-- scaling -->`` lines.
+Results of ranking stand between ``<!-- retrieval -->`` lines, those of scaling between ``<!-- scaling -->`` lines;
+where the page has lines named after the file of results, between these.
 """
 
 from __future__ import annotations
@@ -24,13 +25,19 @@ def render(report: Mapping[str, Any]) -> str:
     return "\n\n".join([*parts, _origin(report)])
 
 
-def rewrite(page: str, report: Mapping[str, Any]) -> str:
+def rewrite(page: str, report: Mapping[str, Any], name: str = "") -> str:
     """The page with the tables of one report made anew, whichever kind of report it is.
+
+    Args:
+        page: the text of the page.
+        report: the results.
+        name: of the marks between which they stand, if the page has those; by default it follows from the kind.
 
     Raises:
         ConfigurationError: the page does not have the two marks, once each and in order.
     """
     mark, tables = _tables(report)
+    mark = name if name and f"<!-- {name} -->" in page else mark
     begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
     if page.count(begin) != 1 or page.count(end) != 1 or page.index(end) < page.index(begin):
         raise ConfigurationError(f"the page needs one line {begin} and, after it, one line {end}")
@@ -48,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         text = page.read_text("utf-8")
         for path in results:
-            text = rewrite(text, json.loads(path.read_text("utf-8")))
+            text = rewrite(text, json.loads(path.read_text("utf-8")), path.stem)
     except (OSError, ValueError, KeyError, ToolSearchError) as error:
         print(f"{error}", file=sys.stderr)
         return 2

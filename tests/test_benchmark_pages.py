@@ -89,5 +89,10 @@ def test_several_results_go_into_one_page(tmp_path: Path) -> None:
     assert text.startswith("a\n<!-- retrieval -->\n**set 0")
     assert text.endswith("<!-- /scaling -->\nc\n")
     assert "old" not in text
+    page.write_text(f"{text}<!-- ranking -->\n<!-- /ranking -->\n")
+    ranking.write_text(json.dumps(retrieval(2)))
+    assert main([str(ranking), str(page)]) == 0
+    assert page.read_text("utf-8").startswith(text), "the lines named after the file are meant"
+    assert "2 sets" in page.read_text("utf-8").partition("<!-- ranking -->")[2]
     with pytest.raises(ConfigurationError, match="<!-- scaling -->"):
         rewrite("nothing", {**ORIGIN, "checks": [], "tools": ""})
