@@ -26,6 +26,8 @@ _HEAD, _TAIL = 12_000, 4_000
 _MOST_TERMS = 96
 _PLENTY = 16
 """Where so many words tell tools apart, those that most tools have are left out: they cost most and change nothing."""
+_ENOUGH = 24
+"""Where so many words tell tools apart, there is no need for synonyms of theirs."""
 _COURTESY_WEIGHT = 0.3
 _GUESS_WEIGHT = 0.5
 _SHORTEST_PART, _SHORTEST_JOINED = 2, 5
@@ -130,7 +132,8 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
         for guess, known in guesses.items():
             weights[guess] = max(weights.get(guess, 0.0), _GUESS_WEIGHT * worth[term])
             shown.setdefault(guess, shown[term] if known == form else f"{shown[term]} ({known})")
-    _add_synonyms(weights, asked, shown, worth, vocabulary)
+    if len(telling) < _ENOUGH:
+        _add_synonyms(weights, asked, shown, worth, vocabulary)
     written: dict[str, float] = {}
     wanted: dict[tuple[str, ...], Clause] = {}
     for part, stems in parts:
