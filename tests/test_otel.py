@@ -268,8 +268,19 @@ def test_a_search_tells_of_the_index_and_of_hits(telemetry: Telemetry, ask: Any)
         "gen_ai.retrieval.top_k": 5,
         "gen_ai.data_source.id": "Bm25ToolIndex",
         "toolsearch.search.hits": 1,
-        "toolsearch.search.reason": "weak_match",
     }
+
+
+def test_a_search_that_finds_nothing_tells_why(telemetry: Telemetry, ask: Any) -> None:
+    client = ChatClient(
+        ScriptedChatModel([[("tool_search", {"query": "xyzzy"})], "There is none."]),
+        tools=[traced(telemetry, "alpha"), traced(telemetry, "beta")],
+        advisors=[ToolSearchAdvisor("bm25")],
+        observer=telemetry.observer(),
+    )
+    ask(client, "Which letter?")
+    attributes = telemetry.attributes("retrieval")
+    assert (attributes["toolsearch.search.hits"], attributes["toolsearch.search.reason"]) == (0, "no_match")
 
 
 def test_tools_preselected_are_searched_below_the_turn(telemetry: Telemetry, ask: Any) -> None:
