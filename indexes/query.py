@@ -59,9 +59,9 @@ class ParsedQuery:
     """What a query asks of one vocabulary.
 
     Args:
-        weights: indexed term -> its weight; guesses for unknown words included.
+        weights: indexed term -> its weight; guesses for unknown words and synonyms included.
         clauses: the clauses if there are several.
-        asked: term of the query that counts -> the indexed terms that answer it: itself, its guesses, or none.
+        asked: term of the query that counts -> the indexed terms that answer it: itself or its guesses, and its synonyms.
         shown: term -> the word of the query it came from.
         mass: term of the query -> its IDF times its weight.
         written: word or pair of words as it is written, of indexed terms -> its weight.
@@ -77,7 +77,7 @@ class ParsedQuery:
     unspaced: tuple[tuple[str, ...], ...] = ()
 
     def matched_share(self, known: Collection[str], clause: Iterable[str] | None = None) -> float:
-        """Return the share of the query's mass, or of a clause's, that is `known`; a guess counts half."""
+        """Return the share of the query's mass, or of a clause's, that is `known`; a guess or a synonym counts half."""
         total = matched = 0.0
         for term in self.mass if clause is None else clause:
             mass = self.mass[term]
@@ -172,6 +172,7 @@ class _Reader:
                 self.shown.setdefault(term, word.lower() if len(own) == 1 else term)
             if len(own) > 1 and any(map(is_unspaced, own)):
                 self.unspaced[own] = None
+            self.together.difference_update(own)  # written as one word after all
             found += own
             stems += zip(forms, own, strict=True)
         found += self._joined([form for form, _ in stems])

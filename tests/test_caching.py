@@ -94,4 +94,4 @@ def test_no_requests_cost_nothing() -> None:
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf")])
 def test_a_price_that_is_none_is_refused(field: str, value: float) -> None:
     with pytest.raises(ConfigurationError, match=field):
-        CachePrices(**{field: value})  # type: ignore[arg-type]
+        CachePrices(**{field: value})  # type: ignore[arg-type]  # wrong on purpose

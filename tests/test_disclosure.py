@@ -331,7 +331,7 @@ class OddIndex:
 def test_a_search_that_fails_is_logged_with_its_traceback(
     answer: object, error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
-    machine = Disclosure(SessionToolIndex(OddIndex(answer)))  # type: ignore[arg-type]
+    machine = Disclosure(SessionToolIndex(OddIndex(answer)))  # type: ignore[arg-type]  # wrong on purpose
     with machine.open("ann", TOOLS) as turn, pytest.raises(error):
         turn.search("mail")
     (record,) = caplog.records
@@ -394,7 +394,7 @@ def test_parallel_turns_of_one_session_lose_no_find() -> None:
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ConfigurationError):
-        DisclosureSettings(**wrong)  # type: ignore[arg-type]
+        DisclosureSettings(**wrong)  # type: ignore[arg-type]  # wrong on purpose
 
 
 STEPS = st.lists(

@@ -720,7 +720,7 @@ def test_closing_the_events_of_an_async_stream_is_enough():
 
     async def main() -> None:
         client = ChatClient(HangingModel(ended), advisors=[Ends("advisor", 1, ended)])
-        async with aclosing(client.astream("Hi").events()) as events:  # type: ignore[type-var]
+        async with aclosing(client.astream("Hi").events()) as events:  # type: ignore[type-var]  # wrong on purpose
             async for event in events:
                 if isinstance(event, ChatChunk):
                     break

@@ -163,7 +163,7 @@ def test_progress_tells_of_every_round_while_it_lasts(ask: Ask, page: SimpleName
     script = [[ChatChunk("One moment."), *call_chunks("look_up", {"word": "a"})], "Done."]
     client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Progress(told.append)])
     outcome = ask(client, "Go")
-    streamed = ask.streams  # type: ignore[attr-defined]
+    streamed = ask.streams  # type: ignore[attr-defined]  # wrong on purpose
     without_text = [line for line in told if "look_up" in line]
     assert without_text == ["look_up ...", "look_up = a is a word"]
     texts = "".join(line for line in told if "look_up" not in line)

@@ -1008,12 +1008,12 @@ mcp.close()
     [
         (lambda: McpTools(), "at least one"),
         (lambda: McpTools(plain("a"), plain("a")), "two MCP servers are named 'a'"),
-        (lambda: McpTools("npx"), "not 'npx'"),  # type: ignore[arg-type]
-        (lambda: McpTools(plain("a"), prefix="maybe"), "prefix must be"),  # type: ignore[arg-type]
+        (lambda: McpTools("npx"), "not 'npx'"),  # type: ignore[arg-type]  # wrong on purpose
+        (lambda: McpTools(plain("a"), prefix="maybe"), "prefix must be"),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: McpTools(plain("a"), on_error="ignore"), "on_error must be"),  # type: ignore[arg-type]
         (lambda: McpTools(plain("a"), first_wait=-1), "first_wait must be"),
         (lambda: StdioServer(" ", "x"), "needs a name"),
-        (lambda: StdioServer("a", "x", "--flag"), "sequence of strings"),  # type: ignore[arg-type]
+        (lambda: StdioServer("a", "x", "--flag"), "sequence of strings"),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: StdioServer("a", "x", timeout=0), "timeout of MCP server 'a'"),
         (lambda: HttpServer("a", "example.org/mcp"), "http"),
     ],

@@ -79,13 +79,13 @@ def mcp(request: pytest.FixtureRequest) -> Iterator[McpTools]:
     progress: list[Any] = []
     if request.param.startswith("stdio"):
         with McpTools(served(handshake=handshake), on_progress=lambda *step: progress.append(step)) as tools:
-            tools.progress = progress  # type: ignore[attr-defined]
+            tools.progress = progress  # type: ignore[attr-defined]  # wrong on purpose
             yield tools
     else:
         with running(port := free_port()):
             server = HttpServer("served", f"http://127.0.0.1:{port}/mcp", handshake=handshake)
             with McpTools(server, on_progress=lambda *step: progress.append(step)) as tools:
-                tools.progress = progress  # type: ignore[attr-defined]
+                tools.progress = progress  # type: ignore[attr-defined]  # wrong on purpose
                 yield tools
 
 
@@ -141,7 +141,7 @@ def test_context_is_the_servers_own(mcp: McpTools) -> None:
 
 
 def test_progress_is_told_from_threads_and_from_the_loop(mcp: McpTools) -> None:
-    progress: list[Any] = mcp.progress  # type: ignore[attr-defined]
+    progress: list[Any] = mcp.progress  # type: ignore[attr-defined]  # wrong on purpose
     progress.clear()
     assert by_name(mcp)["slow_count"].call({"steps": 3}) == "AnyIO"  # a worker thread
     assert by_name(mcp)["count"].call({"steps": 2}) == "counted"

@@ -453,7 +453,7 @@ def test_streams_read_in_turns_in_one_thread_do_not_mix(telemetry: Telemetry) ->
         for _ in zip(first, second, strict=True):
             pass
     assert telemetry.children() == [{"invoke_agent": [{"chat tiny-1": ["POST"]}]}] * 2
-    ids = {span.context.trace_id: set() for span in telemetry.spans}  # type: ignore[var-annotated]
+    ids = {span.context.trace_id: set() for span in telemetry.spans}  # type: ignore[var-annotated]  # wrong on purpose
     for span in telemetry.spans:
         ids[span.context.trace_id].add((span.attributes or {}).get("gen_ai.conversation.id"))
     assert sorted(sorted(filter(None, found)) for found in ids.values()) == [["a"], ["b"]]

@@ -36,8 +36,8 @@ def client(*advisors: Any, **options: Any) -> tuple[ChatClient, list[str]]:
         lambda: ToolSearchAdvisor("regex", session_key=deny),
         lambda: ToolCallingAdvisor(more_rounds=deny),
         lambda: ToolSearchAdvisor("regex", tool_filter=lambda tool: True),  # type: ignore[arg-type,misc]
-        lambda: ToolSearchAdvisor("regex", tool_filter="all"),  # type: ignore[arg-type]
-        lambda: ToolCallingAdvisor(more_rounds=lambda: True),  # type: ignore[arg-type,misc]
+        lambda: ToolSearchAdvisor("regex", tool_filter="all"),  # type: ignore[arg-type]  # wrong on purpose
+        lambda: ToolCallingAdvisor(more_rounds=lambda: True),  # type: ignore[arg-type,misc]  # wrong on purpose
     ],
     ids=["async filter", "async key", "async more_rounds", "one argument", "text", "no argument"],
 )
@@ -65,7 +65,7 @@ def test_an_answer_to_await_is_an_error_and_not_a_yes(ask: Ask, make: Callable[[
 def test_an_overridden_may_run_is_held_to_the_same(ask: Ask) -> None:
     class Lazy(ToolSearchAdvisor):
         def may_run(self, tool: Any, request: Any) -> bool:
-            return lazily()  # type: ignore[no-any-return]
+            return lazily()  # type: ignore[no-any-return]  # wrong on purpose
 
     chat, ran = client(Lazy("regex"))
     with pytest.raises(ConfigurationError, match=r"Lazy\.may_run is async"):

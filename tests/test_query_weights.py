@@ -114,3 +114,10 @@ def test_words_that_most_tools_have_are_left_out_of_long_requests_among_many() -
     assert "account" in parse("account worda", known).weights
     few = Vocabulary([tool_terms(tool) for tool in tools[:300]])
     assert "account" in parse(" ".join([*words, "account"]), few).weights
+
+
+def test_a_word_written_together_later_counts_in_full() -> None:
+    """Only the guess that two words are one counts half."""
+    known = Vocabulary([tool_terms(ToolReference(name=name)) for name in ("login", "list_users", "get_time")])
+    assert parse("log in", known).weights == {"login": 0.5}
+    assert parse("log in, and then use the login page", known).weights["login"] == 1.0

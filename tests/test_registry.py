@@ -72,7 +72,7 @@ def test_an_entry_point_that_gives_no_index_is_refused(offered: None) -> None:
 def test_what_cannot_build_is_refused(thing: object) -> None:
     """A class in place of an instance, too."""
     with pytest.raises(ConfigurationError, match=r"build|instance"):
-        resolve_index(thing)  # type: ignore[arg-type]
+        resolve_index(thing)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_importing_the_package_loads_no_engine() -> None:

@@ -116,7 +116,7 @@ def test_anything_is_required_since_it_is_not_nullable_by_name():
 
 
 def test_a_default_of_none_for_a_type_without_null_makes_it_optional_only():
-    def find(limit: int = None):  # type: ignore[assignment]
+    def find(limit: int = None):  # type: ignore[assignment]  # wrong on purpose
         return limit
 
     assert properties_of(find) == {"limit": {"type": "integer"}}

@@ -149,7 +149,7 @@ def test_open_streams_counts_those_neither_ended_nor_closed():
     next(stream)
     list(whole)
     assert model.open_streams == 1
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()  # type: ignore[attr-defined]  # wrong on purpose
     assert model.open_streams == 0
 
 

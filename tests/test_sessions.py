@@ -269,7 +269,7 @@ class DegradedOnce(NameIndex):
 
     def build(self, tools: Sequence[ToolReference]) -> NameSearcher:
         searcher = super().build(tools)
-        searcher.degraded = len(self.built) == 1  # type: ignore[attr-defined]
+        searcher.degraded = len(self.built) == 1  # type: ignore[attr-defined]  # wrong on purpose
         return searcher
 
 

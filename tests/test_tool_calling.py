@@ -832,7 +832,7 @@ def test_advisors_outside_the_loop_see_the_turn_and_those_inside_every_round(ask
 
 def test_hooks_of_a_turn_are_found_by_partial_too(ask):
     advisor = ToolCallingAdvisor()
-    advisor.finalize_loop = partial(_finalized, "by partial")  # type: ignore[method-assign]
+    advisor.finalize_loop = partial(_finalized, "by partial")  # type: ignore[method-assign]  # wrong on purpose
     assert ask(client_of(["done"], advisor=advisor), "Hi").response.finish_reason == "by partial"
 
 

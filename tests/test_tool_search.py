@@ -450,7 +450,7 @@ def test_an_index_that_fails_to_build_raises_and_can_be_tried_again(ask: Ask, to
 def test_a_search_that_fails_is_a_result_the_model_can_read(ask: Ask, tools: list[Tool]) -> None:
     class Broken:
         def build(self, tools: Sequence[ToolReference]) -> ToolSearcher:
-            return self  # type: ignore[return-value]
+            return self  # type: ignore[return-value]  # wrong on purpose
 
         def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> Any:
             raise IndexFailure("the disk is full")

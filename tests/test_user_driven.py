@@ -156,7 +156,7 @@ def test_a_resolver_is_asked_only_where_that_was_asked_for(ask: Ask, advisor: ty
 
 @pytest.mark.parametrize("advisor", [ToolCallingAdvisor, ToolSearchAdvisor])
 def test_a_gate_sees_calls_that_only_the_resolver_knows(ask: Ask, advisor: type) -> None:
-    class Gate(advisor):  # type: ignore[misc]
+    class Gate(advisor):  # type: ignore[misc]  # wrong on purpose
         def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
             inner = state.intercept
 
@@ -191,7 +191,7 @@ def test_resolvers_chain_and_wrong_ones_are_refused() -> None:
     chain = ChainedToolResolver(StaticToolResolver([look]), RESOLVER)
     assert [getattr(chain.resolve(name), "name", None) for name in ("look", "hidden", "x")] == ["look", "hidden", None]
     with pytest.raises(ConfigurationError, match="resolver"):
-        ChainedToolResolver(StaticToolResolver)  # type: ignore[arg-type]
+        ChainedToolResolver(StaticToolResolver)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ConfigurationError, match="resolver"):
         ToolCallingAdvisor(resolve_fallback=True)
 
@@ -207,7 +207,7 @@ class Approving(ToolCallingAdvisor):
 
 
 class AsyncApproving(Approving):
-    async def ask(self, call: Any) -> bool:  # type: ignore[override]
+    async def ask(self, call: Any) -> bool:  # type: ignore[override]  # async is what is tested
         return "500" not in call.arguments
 
 
@@ -223,7 +223,7 @@ def test_an_approval_holds_in_run_tools_as_in_the_loop(ask: Ask) -> None:
 def test_an_async_approval_is_awaited(ask: Ask) -> None:
     calls: list[Any] = [("pay", {"amount": 500}), ("pay", {"amount": 5})]
     client = ChatClient(ScriptedChatModel([calls, "ok"]), tools=[pay], advisors=[AsyncApproving()])
-    if ask.is_async:  # type: ignore[attr-defined]
+    if ask.is_async:  # type: ignore[attr-defined]  # a fixture's own attribute
         assert [m.content for m in ask(client, "go").response.messages[1:3]] == ["declined", "paid 5"]
     else:
         with pytest.raises(AsyncCallableError):
