@@ -40,8 +40,8 @@ lint: .venv/.test
 	$(BIN)/pyright
 
 readme:
-	$(BIN)/python -m toolsearch.benchmarks.readme benchmarks/results/savings.json README.md
-	$(BIN)/python -m toolsearch.benchmarks.readme benchmarks/results/retrieval.json benchmarks/results/retrieval-other-sets.json \
+	$(BIN)/python -m toolsearch.benchmarks.reports.readme benchmarks/results/savings.json README.md
+	$(BIN)/python -m toolsearch.benchmarks.reports.readme benchmarks/results/retrieval.json benchmarks/results/retrieval-other-sets.json \
 		benchmarks/results/scaling.json docs/benchmarks.md
 
 clean:

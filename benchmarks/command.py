@@ -12,20 +12,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from ..console import clear_errors, make_console, quiet_logs
+from ..chat.tokens import token_counter
 from ..errors import ConfigurationError, ToolSearchError
 from ..indexes.protocols import ToolIndex
-from ..tokens import token_counter
-from .caching import CachePrices
-from .output import check_targets, write_json, write_text
-from .retrieval_command import retrieval
-from .run import Suite, bundled_suites, catalog_suite, check_embedder, default_indexes, make_indexes, run_suite
-from .scaling_command import scaling
+from .reports.console import clear_errors, make_console, quiet_logs
+from .reports.output import check_targets, write_json, write_text
+from .retrieval.command import retrieval
+from .savings.cache_pricing import CachePrices
+from .savings.suites import (
+    Suite,
+    bundled_suites,
+    catalog_suite,
+    check_embedder,
+    default_indexes,
+    make_indexes,
+    run_suite,
+)
+from .scaling.command import scaling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .servers import ServerListing
+    from .savings.servers import ServerListing
 
 __all__ = ["app"]
 
@@ -110,8 +118,8 @@ def savings(
             _print(console, outcome, counts.name, prices)
             outcomes.append(outcome)
         if json_file or html_file:
-            from .results_json import report_json
-            from .savings_html import savings_html
+            from .savings.html import savings_html
+            from .savings.results import report_json
 
             report = report_json(outcomes, counts.name, prices, servers)
             if json_file:
@@ -130,8 +138,8 @@ def _suites(
         return [catalog_suite(catalog, tasks)], ()
     if tasks is not None:
         raise ConfigurationError("--tasks goes with --catalog: the tasks of the bundled run are its own")
-    from .report import print_servers
-    from .servers import list_servers
+    from .reports.terminal import print_servers
+    from .savings.servers import list_servers
 
     # One of the servers prints a greeting where only messages belong; the SDK logs it with a traceback. What did not
     # start is in the table.
@@ -169,6 +177,6 @@ def _progress(suite: Suite, indexes: Mapping[str, ToolIndex]) -> Iterator[Callab
 
 
 def _print(console: Console, outcome: Mapping[str, Any], counter: str, prices: CachePrices) -> None:
-    from .report import print_suite
+    from .reports.terminal import print_suite
 
     print_suite(console, outcome, counter, asdict(prices))

@@ -5,17 +5,17 @@ Importing this package loads no engine; each index loads its own when it is made
 
 from __future__ import annotations
 
-from .bm25 import Bm25ToolIndex
-from .embedders import CallableEmbedder, SentenceTransformerEmbedder
-from .embedding_cache import EmbeddingCache
-from .hybrid import HybridToolIndex
+from .bm25.index import Bm25ToolIndex
+from .hybrid.index import HybridToolIndex
 from .protocols import Embedder, ToolIndex, ToolSearcher
-from .ranked import RankedSearcher
+from .ranking.ranked_searcher import RankedSearcher
 from .reference import ToolReference
-from .regex import RegexToolIndex
+from .regex.index import RegexToolIndex
 from .registry import resolve_index
 from .response import Match, SearchMetadata, ToolHit, ToolSearchResponse
-from .vector import VectorToolIndex
+from .vector.cache import EmbeddingCache
+from .vector.embedders import CallableEmbedder, SentenceTransformerEmbedder
+from .vector.index import VectorToolIndex
 
 __all__ = [
     "Bm25ToolIndex",

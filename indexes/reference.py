@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ConfigurationError
-from .canonical import canonical_json
+from .canonical_json import canonical_json
 from .checks import shown
 
 __all__ = ["ToolReference"]

@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from toolsearch import ChatChunk, ChatClient, ChatResponse, StreamEvent
-from toolsearch.indexes.background import BACKGROUND_TEXTS
+from toolsearch.indexes.vector.calibration import BACKGROUND_TEXTS
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -75,7 +75,7 @@ def minilm_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def minilm(minilm_folder: Path) -> object:
     """One embedder with the real weights for all tests, so that the model is loaded once."""
-    from toolsearch.indexes.embedders import SentenceTransformerEmbedder
+    from toolsearch.indexes.vector.embedders import SentenceTransformerEmbedder
 
     return SentenceTransformerEmbedder(minilm_folder)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.indexes import analysis
-from toolsearch.indexes.analysis import LONGEST_TERM, LONGEST_WORD, joined, terms, word_terms, words
-from toolsearch.indexes.folding import fold
-from toolsearch.indexes.identifiers import accented_key, identifier_key, identifiers_in, readable
+from toolsearch.indexes.text import analysis as analysis
+from toolsearch.indexes.text.analysis import LONGEST_TERM, LONGEST_WORD, joined, terms, word_terms, words
+from toolsearch.indexes.text.folding import fold
+from toolsearch.indexes.text.identifiers import accented_key, identifier_key, identifiers_in, readable
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=60)
 WORD = st.from_regex(r"[a-z]{1,20}", fullmatch=True)

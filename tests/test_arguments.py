@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.arguments import ArgumentError, parse_arguments
-from toolsearch.patterns import found_in
-from toolsearch.tool import Tool
+from toolsearch.loop.execution.arguments import ArgumentError, parse_arguments
+from toolsearch.tools.tool import Tool
+from toolsearch.tools.validation.patterns import found_in
 
 WEATHER = {
     "type": "object",
@@ -345,7 +345,7 @@ def test_what_is_left_out_of_a_schema_is_logged_once_with_its_place_and_no_value
         for _ in range(2):
             parse_arguments(Tool(name, "Act.", schema), '{"n": "secret"}')
     (record,) = caplog.records
-    assert (record.name, record.levelname) == ("toolsearch.validation", "WARNING")
+    assert (record.name, record.levelname) == ("toolsearch.tools.validation.validate", "WARNING")
     assert record.getMessage() == (
         "toolsearch.schema_part_left_out tool=first left_out=2 "
         "places=('/properties/m/items/required', '/properties/n/type')"

@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel, Field
 
 from toolsearch import AugmentedTools, ChatClient, ConfigurationError, Tool, ToolContext, ToolMessage, ToolSearchAdvisor
-from toolsearch.augment import AugmentedCall
 from toolsearch.testing import ScriptedChatModel
+from toolsearch.tools.augment import AugmentedCall
 
 Ask = Callable[..., Any]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from toolsearch.indexes.background import BACKGROUND_TEXTS, embed_background, least_distinction
-from toolsearch.indexes.embedders import CallableEmbedder
-from toolsearch.indexes.embedding_cache import EmbeddingCache
 from toolsearch.indexes.reference import ToolReference
-from toolsearch.indexes.vector import VectorToolIndex
+from toolsearch.indexes.vector.cache import EmbeddingCache
+from toolsearch.indexes.vector.calibration import BACKGROUND_TEXTS, embed_background, least_distinction
+from toolsearch.indexes.vector.embedders import CallableEmbedder
+from toolsearch.indexes.vector.index import VectorToolIndex
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("faiss")

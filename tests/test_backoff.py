@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from toolsearch.indexes.backoff import Backoff
+from toolsearch.indexes.vector.backoff import Backoff
 from toolsearch.testing import FakeClock
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from toolsearch.benchmarks.readme import rewrite
+from toolsearch.benchmarks.reports.readme import rewrite
 
 DATA = files("toolsearch.benchmarks") / "data"
 FUNCTION_WORDS = {"a", "and", "by", "for", "from", "in", "of", "on", "or", "the", "to"}

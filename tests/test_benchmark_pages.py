@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolsearch.benchmarks.markdown_tables import markdown_table, render_retrieval, render_scaling
-from toolsearch.benchmarks.readme import main, rewrite
+from toolsearch.benchmarks.reports.markdown_tables import markdown_table, render_retrieval, render_scaling
+from toolsearch.benchmarks.reports.readme import main, rewrite
 from toolsearch.errors import ConfigurationError
 
 ROOT = Path(__file__).parent.parent

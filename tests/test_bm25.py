@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from toolsearch.errors import ConfigurationError, IndexFailure
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
-from toolsearch.indexes.clauses import clauses
-from toolsearch.indexes.documents import TermsCache, parameter_texts, shared_terms, tool_terms
-from toolsearch.indexes.query import parse
-from toolsearch.indexes.vocabulary import Vocabulary
+from toolsearch.indexes.lexical.query import parse
+from toolsearch.indexes.lexical.tool_terms import TermsCache, parameter_texts, shared_terms, tool_terms
+from toolsearch.indexes.lexical.vocabulary import Vocabulary
+from toolsearch.indexes.text.clauses import clauses
 
 WORD = st.sampled_from(["weather", "city", "email", "send", "list", "file", "issue", "create", "chart", "table"])
 
@@ -161,7 +161,7 @@ def test_building_leaves_no_threads() -> None:
 
 def test_an_error_of_the_engine_is_an_index_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the engine's own as its cause."""
-    from toolsearch.indexes import engine
+    from toolsearch.indexes.bm25 import tantivy_engine as engine
 
     monkeypatch.setattr(engine, "_LEAST_HEAP", 1)
     monkeypatch.setattr(engine, "_HEAP_PER_TOOL", 1)

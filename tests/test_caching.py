@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolsearch.benchmarks.caching import CachePrices, Exchange, cached_cost
-from toolsearch.benchmarks.payload import Payload, PayloadCounter
+from toolsearch.benchmarks.savings.cache_pricing import CachePrices, Exchange, cached_cost
+from toolsearch.benchmarks.savings.payload import Payload, PayloadCounter
 from toolsearch.errors import ConfigurationError
 
 PRICES = CachePrices(input=1, read=0.1, write=1.25, output=4, minimum=100)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolsearch.catalog import load_catalog, read_json_lines
 from toolsearch.errors import ConfigurationError
+from toolsearch.tools.catalog_file import load_catalog, read_json_lines
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 OPENAI = {"type": "function", "function": {"name": "openai_one", "description": "One.", "parameters": SCHEMA}}

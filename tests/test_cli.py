@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from toolsearch import Tool, __version__
 from toolsearch.cli import app
-from toolsearch.collect import name_tools
+from toolsearch.tools.collect import name_tools
 
 ROOT = Path(__file__).parent.parent
 OUTFIT = ROOT / "benchmarks" / "data" / "outfit_catalog.json"

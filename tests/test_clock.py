@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from toolsearch.clock import Clock, SystemClock
 from toolsearch.errors import ConfigurationError
+from toolsearch.loop.clock import Clock, SystemClock
 from toolsearch.testing import FakeClock
 
 

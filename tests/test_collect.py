@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.collect import collect_tools, name_tools
 from toolsearch.errors import ConfigurationError, DuplicateToolError
-from toolsearch.names import is_wire_name
-from toolsearch.tool import Tool, tool
+from toolsearch.tools.collect import collect_tools, name_tools
+from toolsearch.tools.names import is_wire_name
+from toolsearch.tools.tool import Tool, tool
 
 
 def ping() -> str:

@@ -19,7 +19,7 @@ from toolsearch import (
     ToolReference,
     ToolSet,
 )
-from toolsearch.disclosure_turn import DisclosureTurn
+from toolsearch.disclosure.turn import DisclosureTurn
 from toolsearch.indexes import RegexToolIndex, ToolHit, ToolSearchResponse
 
 NAMES = ("send_mail", "read_mail", "get_weather", "list_files", "delete_file", "play_music", "stop_music", "add_event")

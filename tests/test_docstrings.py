@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolsearch.docstrings import parse_docstring
+from toolsearch.tools.definition.docstrings import parse_docstring
 
 GOOGLE = """Find a forecast.
 

@@ -24,7 +24,7 @@ from toolsearch.indexes import (
     ToolReference,
     VectorToolIndex,
 )
-from toolsearch.indexes import embedders as module
+from toolsearch.indexes.vector import embedders as module
 from toolsearch.testing import FakeClock
 
 Load = Callable[[bool], Any]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from toolsearch.errors import ConfigurationError
-from toolsearch.indexes.embedders import CallableEmbedder, SentenceTransformerEmbedder
-from toolsearch.indexes.embedding_cache import EmbeddingCache
+from toolsearch.indexes.vector.cache import EmbeddingCache
+from toolsearch.indexes.vector.embedders import CallableEmbedder, SentenceTransformerEmbedder
 
 np = pytest.importorskip("numpy")
 
@@ -167,7 +167,7 @@ def test_a_folder_without_a_name_is_refused(folder: str):
 def test_two_processes_share_a_folder(tmp_path: Path):
     code = (
         "import sys, numpy as np\n"
-        "from toolsearch.indexes.embedding_cache import EmbeddingCache\n"
+        "from toolsearch.indexes.vector.cache import EmbeddingCache\n"
         "EmbeddingCache(sys.argv[1]).put('one', {str(n): np.full(3, n, np.float32) for n in range(50)})\n"
     )
     writers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(2)]
@@ -197,7 +197,7 @@ def test_a_writer_that_is_killed_leaves_only_whole_rows(tmp_path: Path):
     """What it had begun counts as missing, and the next process goes on in the same folder."""
     code = (
         "import itertools, sys, numpy as np\n"
-        "from toolsearch.indexes.embedding_cache import EmbeddingCache\n"
+        "from toolsearch.indexes.vector.cache import EmbeddingCache\n"
         "cache = EmbeddingCache(sys.argv[1])\n"
         "for n in itertools.count():\n"
         "    cache.put('one', {str(n): np.full(3, n, np.float32)})\n"

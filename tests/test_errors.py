@@ -18,7 +18,7 @@ from toolsearch import (
     ToolSearchError,
     Usage,
 )
-from toolsearch.arguments import ArgumentError
+from toolsearch.loop.execution.arguments import ArgumentError
 from toolsearch.mcp import McpServerError, McpToolError
 from toolsearch.testing import ScriptExhaustedError
 

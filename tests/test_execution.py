@@ -26,7 +26,7 @@ from toolsearch import (
     ToolContext,
     ToolMessage,
 )
-from toolsearch.execution import arun_batch, run_batch
+from toolsearch.loop.execution.batch import arun_batch, run_batch
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
 LONG = 30.0  # seconds a test would wait at most, if something were broken
@@ -321,20 +321,20 @@ def test_one_failing_call_does_not_drop_its_siblings(execute, concurrent):
 
 
 def test_an_exception_that_is_answered_is_logged_with_its_traceback(execute, caplog):
-    caplog.set_level(logging.DEBUG, "toolsearch.tool_call")
+    caplog.set_level(logging.DEBUG, "toolsearch.loop.execution.call")
     error = LookupError("no such thing")
     execute(("fail", {}), ("nothing", {}), ("echo", {"wrong": 1}), tools=[Tool("fail", fn=fails(error)), echo])
-    (record,) = [record for record in caplog.records if record.name == "toolsearch.tool_call"]
+    (record,) = [record for record in caplog.records if record.name == "toolsearch.loop.execution.call"]
     assert record.getMessage() == "toolsearch.tool_failed tool=fail error=LookupError"
     assert (record.levelname, record.tool, record.error) == ("DEBUG", "fail", "LookupError")
     assert record.exc_info[1] is error
 
 
 def test_an_exception_that_is_raised_is_not_logged(execute, caplog):
-    caplog.set_level(logging.DEBUG, "toolsearch.tool_call")
+    caplog.set_level(logging.DEBUG, "toolsearch.loop.execution.call")
     with pytest.raises(LookupError):
         execute(("fail", {}), tools=[Tool("fail", fn=fails(LookupError()))], raise_on_error=True)
-    assert [record for record in caplog.records if record.name == "toolsearch.tool_call"] == []
+    assert [record for record in caplog.records if record.name == "toolsearch.loop.execution.call"] == []
 
 
 @pytest.mark.parametrize("error", [ValueError(), TimeoutError("mine"), RuntimeError("x"), NotImplementedError()])

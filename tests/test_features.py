@@ -27,7 +27,7 @@ from toolsearch import (
     UserMessage,
     tool,
 )
-from toolsearch.observer import Observed
+from toolsearch.observability.observer import Observed
 from toolsearch.testing import ScriptedChatModel
 
 Ask = Callable[..., Any]

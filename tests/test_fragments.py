@@ -3,11 +3,11 @@
 import pytest
 
 from toolsearch.indexes import ToolReference
-from toolsearch.indexes.analysis import terms
-from toolsearch.indexes.documents import tool_terms
-from toolsearch.indexes.fragments import stretches
-from toolsearch.indexes.query import parse
-from toolsearch.indexes.vocabulary import Vocabulary
+from toolsearch.indexes.lexical.query import parse
+from toolsearch.indexes.lexical.tool_terms import tool_terms
+from toolsearch.indexes.lexical.vocabulary import Vocabulary
+from toolsearch.indexes.text.analysis import terms
+from toolsearch.indexes.text.ngrams import stretches
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.indexes.fusion import best_of, deviation, fuse_ranks, fuse_scores, meaning_weight, ranking
-from toolsearch.indexes.scoring import Category, Dense, Scores
+from toolsearch.indexes.ranking.fusion import best_of, deviation, fuse_ranks, fuse_scores, meaning_weight, ranking
+from toolsearch.indexes.ranking.respond import Category, Dense, Scores
 
 np = pytest.importorskip("numpy")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from toolsearch.benchmarks.savings_html import savings_html
+from toolsearch.benchmarks.savings.html import savings_html
 from toolsearch.cli import app
 
 DATA = Path(__file__).parent.parent / "benchmarks" / "data"

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("huggingface_hub", reason="the extra `vector` is not installed")
 
-from toolsearch.indexes.hub import hub_answers, is_forbidden, refusal
+from toolsearch.indexes.vector.huggingface import hub_answers, is_forbidden, refusal
 
 
 class Hub(ThreadingHTTPServer):
@@ -80,7 +80,7 @@ def test_where_nobody_listens_nobody_answers(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("status", [200, 503])
 def test_the_hub_is_asked_also_where_no_other_library_has_loaded_its_client(hub: Hub, status: int) -> None:
     hub.status = status
-    code = "from toolsearch.indexes.hub import hub_answers; import sys; n = 'sentence_transformers'"
+    code = "from toolsearch.indexes.vector.huggingface import hub_answers; import sys; n = 'sentence_transformers'"
     command = [sys.executable, "-c", f"{code}; print(n in sys.modules, hub_answers(), n in sys.modules)"]
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0"}
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

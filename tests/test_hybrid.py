@@ -10,12 +10,12 @@ import weakref
 import pytest
 
 from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexFailure, MissingExtraError
-from toolsearch.indexes.bm25 import Bm25ToolIndex
-from toolsearch.indexes.embedders import CallableEmbedder
-from toolsearch.indexes.hybrid import HybridToolIndex
+from toolsearch.indexes.bm25.index import Bm25ToolIndex
+from toolsearch.indexes.hybrid.index import HybridToolIndex
 from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.response import Match, ReasonCode, ToolHit, ToolSearchResponse
-from toolsearch.indexes.vector import VectorToolIndex
+from toolsearch.indexes.vector.embedders import CallableEmbedder
+from toolsearch.indexes.vector.index import VectorToolIndex
 
 TOOLS = (
     ToolReference(name="get_weather", description="Forecast of rain and sun", source="meteo", tags=("outdoors",)),
@@ -372,7 +372,7 @@ def test_words_hardly_count_where_the_tools_know_hardly_any(monkeypatch):
     parts = [Bm25ToolIndex(), VectorToolIndex(CallableEmbedder(embed, id="german", multilingual=True))]
     searcher = HybridToolIndex(parts).build(tools)
     assert searcher.search(request).names[:2] == ("hotel", "die_casting")
-    monkeypatch.setattr("toolsearch.indexes.bm25._FAMILIAR", 1e-9)
+    monkeypatch.setattr("toolsearch.indexes.bm25.index._FAMILIAR", 1e-9)
     assert searcher.search(request).names[:2] == ("die_casting", "hotel")
 
 

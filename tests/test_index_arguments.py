@@ -20,7 +20,7 @@ from toolsearch.indexes import (
     ToolSearcher,
     VectorToolIndex,
 )
-from toolsearch.indexes.canonical import DEEPEST, canonical_json
+from toolsearch.indexes.canonical_json import DEEPEST, canonical_json
 
 needs_faiss = pytest.mark.skipif(
     importlib.util.find_spec("faiss") is None, reason="the extra `vector` is not installed"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.benchmarks.line_chart import Line, line_chart, ticks
+from toolsearch.benchmarks.reports.line_chart import Line, line_chart, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 

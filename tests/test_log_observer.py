@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolsearch import ChatClient, ProviderError, ToolSearchAdvisor
-from toolsearch.log_observer import LoggingObserver
+from toolsearch.observability.log import LoggingObserver
 from toolsearch.testing import ScriptedChatModel
 
 Ask = Callable[..., Any]

@@ -30,13 +30,13 @@ from hypothesis import strategies as st
 from toolsearch import ChatClient
 from toolsearch.errors import ConfigurationError, DuplicateToolError, MissingExtraError
 from toolsearch.mcp import HttpServer, McpServerError, McpToolError, McpTools, Reconnect, StdioServer
-from toolsearch.mcp import tools as mcp_tools_module
-from toolsearch.mcp.names import public_names
-from toolsearch.mcp.reconnect import Attempts
-from toolsearch.mcp.results import convert_result
+from toolsearch.mcp.client import mcp_tools as mcp_tools_module
+from toolsearch.mcp.client.prefixes import public_names
+from toolsearch.mcp.client.reconnect import Attempts
+from toolsearch.mcp.client.results import convert_result
 from toolsearch.messages import Media, ToolMessage
 from toolsearch.testing import FakeClock, ScriptedChatModel
-from toolsearch.tool import Tool, ToolContext
+from toolsearch.tools.tool import Tool, ToolContext
 
 SCRIPTS = Path(__file__).parent / "mcp_servers"
 
@@ -297,7 +297,7 @@ def test_an_output_schema_is_changed_only_where_the_version_refuses_it(
     from mcp.shared.message import SessionMessage
     from mcp_types import JSONRPCResponse
 
-    from toolsearch.mcp.sound_list import leave_out_odd_tools
+    from toolsearch.mcp.client.session.tool_list_repair import leave_out_odd_tools
 
     tool = {"name": "a", "inputSchema": {"type": "object"}, "outputSchema": given}
     response = JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": [tool, *odd]})

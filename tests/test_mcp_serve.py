@@ -31,7 +31,7 @@ from toolsearch.mcp import (
     report_progress,
     serve_mcp,
 )
-from toolsearch.mcp import serve as serve_module
+from toolsearch.mcp.server import server as serve_module
 from toolsearch.testing import ScriptedChatModel
 
 SCRIPTS = Path(__file__).parent / "mcp_servers"

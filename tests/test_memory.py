@@ -37,8 +37,8 @@ from toolsearch import (
     TurnWindow,
     UserMessage,
 )
+from toolsearch.disclosure.search_tool import SEARCH_TOOL
 from toolsearch.memory.turns import half_pairs
-from toolsearch.search_tool import SEARCH_TOOL
 from toolsearch.testing import ScriptedChatModel, ScriptedStream
 
 Ask = Callable[..., Any]

@@ -32,7 +32,7 @@ from toolsearch import (
     ToolMessage,
     UserMessage,
 )
-from toolsearch.memory import sqlite as sqlite_module
+from toolsearch.memory import sqlite_repository as sqlite_module
 from toolsearch.memory.encoding import FORMAT, decode_message, encode_message
 from toolsearch.testing import ChatMemoryRepositorySuite
 

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
+from toolsearch.chat.model import ChatModel
 from toolsearch.messages import AssistantMessage
-from toolsearch.model import ChatModel
 from toolsearch.models import OpenAIChatModel
 from toolsearch.testing import ChatModelSuite, OpenAIWireServer, ScriptedChatModel
 

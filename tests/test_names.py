@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.errors import ConfigurationError
-from toolsearch.names import closest_names, is_wire_name, shown_name, wire_name, words_of
+from toolsearch.tools.names import closest_names, is_wire_name, shown_name, wire_name, words_of
 
 PROVIDER = re.compile(r"^[a-zA-Z0-9_-]{1,64}\Z")
 any_name = st.text(st.characters(), min_size=1, max_size=120)  # lone surrogates too

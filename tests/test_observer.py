@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from toolsearch import ChatClient, ToolMessage, ToolSearchAdvisor
-from toolsearch.observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
+from toolsearch.observability.observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
 from toolsearch.testing import ScriptedChatModel
 
 

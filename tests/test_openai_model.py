@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from toolsearch.chat import ChatChunk, ChatRequest, ChatResponse
+from toolsearch.chat.requests import ChatChunk, ChatRequest, ChatResponse
 from toolsearch.errors import ConfigurationError, MissingExtraError, ProviderError, ProviderProtocolError
 from toolsearch.messages import (
     AssistantMessage,
@@ -29,7 +29,7 @@ from toolsearch.messages import (
 )
 from toolsearch.models import OpenAIChatModel
 from toolsearch.testing import OpenAIWireServer, WireReply
-from toolsearch.tool import Tool
+from toolsearch.tools.tool import Tool
 
 openai = pytest.importorskip("openai")
 

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.chat import ChatResponse
+from toolsearch.chat.requests import ChatResponse
 from toolsearch.messages import ToolCall
-from toolsearch.models.openai_stream import StreamAssembler
+from toolsearch.models.openai.stream import StreamAssembler
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 arguments = st.dictionaries(texts, texts | st.integers() | st.just({}), max_size=3)

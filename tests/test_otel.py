@@ -36,7 +36,7 @@ from toolsearch import (
     Usage,
 )
 from toolsearch.models import OpenAIChatModel
-from toolsearch.otel import OpenTelemetryObserver
+from toolsearch.observability.otel.observer import OpenTelemetryObserver
 from toolsearch.testing import OpenAIWireServer, ScriptedChatModel, ScriptedStream
 
 Tree = dict[str, Any]
@@ -257,7 +257,7 @@ def test_the_conventions_attributes(telemetry: Telemetry, ask: Any) -> None:
         "gen_ai.tool.name": "alpha",
         "gen_ai.tool.call.id": "c1",
         "gen_ai.tool.type": "function",
-        "toolsearch.tool.source": "letters",
+        "toolsearch.tools.tool.source": "letters",
     }
 
 
@@ -328,7 +328,7 @@ def test_an_answered_error_of_a_tool_is_an_error_of_its_span_alone(
     first, second, third = [span for span in telemetry.spans if span.name.startswith("execute_tool")]
     assert [span.status.status_code for span in (first, second, third)] == [StatusCode.ERROR] * 3
     types = [(span.attributes or {})["error.type"] for span in (first, second, third)]
-    assert types == ["KeyError", "toolsearch.arguments.ArgumentError", "unknown_tool"]
+    assert types == ["KeyError", "toolsearch.loop.execution.arguments.ArgumentError", "unknown_tool"]
     assert telemetry.span("invoke_agent").status.status_code is StatusCode.UNSET
     assert ("secret-key" in telemetry.everything) is content
     assert [event.name for event in first.events] == (["exception"] if content else [])
@@ -573,7 +573,7 @@ def test_metrics_of_tokens_and_durations(telemetry: Telemetry, ask: Any) -> None
     }
     report = outcome.response.tool_search
     assert report.spent > 0
-    (avoided,), (spent,) = points["toolsearch.tokens.avoided"], points["toolsearch.tokens.spent"]
+    (avoided,), (spent,) = points["toolsearch.chat.tokens.avoided"], points["toolsearch.chat.tokens.spent"]
     assert (avoided.value, spent.value) == (report.avoided, report.spent)
     assert dict(spent.attributes) == {"gen_ai.agent.name": "letters", "gen_ai.request.model": "tiny-1"}
     assert [point.count for point in points["gen_ai.client.operation.duration"]] == [3]
@@ -648,7 +648,7 @@ def test_a_missing_extra_is_named() -> None:
         "sys.modules['opentelemetry'] = None\n"
         "from toolsearch import MissingExtraError\n"
         "try:\n"
-        "    import toolsearch.otel\n"
+        "    import toolsearch.observability.otel.observer\n"
         "except MissingExtraError as error:\n"
         "    print(error)"
     )

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter
 from typing_extensions import TypedDict
 
 from toolsearch import ConfigurationError, JsonOutputConverter, OutputError, ResponseSchema
-from toolsearch.models.openai_schema import response_format, strict_schema
+from toolsearch.models.openai.strict_schema import response_format, strict_schema
 from toolsearch.output import TextOutputConverter, converter_for, fenced_blocks, unfenced
 
 

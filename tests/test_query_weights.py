@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolReference
-from toolsearch.indexes.documents import tool_terms
-from toolsearch.indexes.query import parse
-from toolsearch.indexes.quoted import quoted, without_quoted
-from toolsearch.indexes.synonyms import synonyms
-from toolsearch.indexes.vocabulary import Vocabulary
+from toolsearch.indexes.lexical.query import parse
+from toolsearch.indexes.lexical.tool_terms import tool_terms
+from toolsearch.indexes.lexical.vocabulary import Vocabulary
+from toolsearch.indexes.text.quotes import quoted, without_quoted
+from toolsearch.indexes.text.synonyms import synonyms
 
 INDEXES = pytest.mark.parametrize("make", [Bm25ToolIndex, RegexToolIndex])
 

@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from toolsearch import ChatClient
-from toolsearch.chat import ChatChunk, ChatRequest, ChatResponse
+from toolsearch.chat.requests import ChatChunk, ChatRequest, ChatResponse
 from toolsearch.errors import ProviderError
 from toolsearch.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolsearch.models import OpenAIChatModel
-from toolsearch.tool import Tool
+from toolsearch.tools.tool import Tool
 
 pytestmark = [
     pytest.mark.slow,

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolsearch.indexes import Match, RegexToolIndex, ToolReference, ToolSearcher
-from toolsearch.indexes.pattern import LONGEST_PATTERN, glob_to_pattern, kind_of, undelimited
+from toolsearch.indexes.regex.pattern import LONGEST_PATTERN, glob_to_pattern, kind_of, undelimited
 
 TOOLS = (
     ToolReference(name="get_user_data", description="Reads a profile."),
@@ -237,7 +237,7 @@ def test_no_pattern_takes_exponential_time(pattern: str) -> None:
 
 def test_a_pattern_too_dear_for_many_tools_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """And the answer says what to do."""
-    from toolsearch.indexes import regex
+    from toolsearch.indexes.regex import index as regex
 
     monkeypatch.setattr(regex, "_SECONDS", -1.0)
     response = RegexToolIndex().build(TOOLS).search("get_.*")

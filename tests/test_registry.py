@@ -15,8 +15,8 @@ from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolIndex, registr
 def offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another distribution offers indexes, good and bad ones."""
     points = [
-        EntryPoint("mine", "toolsearch.indexes.regex:RegexToolIndex", registry.GROUP),
-        EntryPoint("bm25", "toolsearch.indexes.regex:RegexToolIndex", registry.GROUP),
+        EntryPoint("mine", "toolsearch.indexes.regex.index:RegexToolIndex", registry.GROUP),
+        EntryPoint("bm25", "toolsearch.indexes.regex.index:RegexToolIndex", registry.GROUP),
         EntryPoint("broken", "no_such_module_anywhere:Index", registry.GROUP),
         EntryPoint("wrong", "os:getcwd", registry.GROUP),
     ]

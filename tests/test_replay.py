@@ -20,11 +20,11 @@ from toolsearch import (
     ToolSearchAdvisor,
     UserMessage,
 )
-from toolsearch.benchmarks.payload import Payload, PayloadCounter
-from toolsearch.benchmarks.replay import ReplayModel
-from toolsearch.benchmarks.tasks import Step, Task, load_tasks
+from toolsearch.benchmarks.savings.payload import Payload, PayloadCounter
+from toolsearch.benchmarks.savings.replay import ReplayModel
+from toolsearch.benchmarks.savings.tasks import Step, Task, load_tasks
+from toolsearch.chat.tokens import EstimateTokenCounter, count_json
 from toolsearch.errors import ConfigurationError, IndexFailure
-from toolsearch.tokens import EstimateTokenCounter, count_json
 
 COUNTER = PayloadCounter(EstimateTokenCounter())
 SEARCH = Tool("tool_search", "Find tools.", {"type": "object", "properties": {"query": {"type": "string"}}})

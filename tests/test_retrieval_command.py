@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from toolsearch.benchmarks.labelled import load_labelled_set
-from toolsearch.benchmarks.peers import PEERS, Peer, installed_peers
+from toolsearch.benchmarks.retrieval.peers import PEERS, Peer, installed_peers
+from toolsearch.benchmarks.retrieval.queries import load_labelled_set
 from toolsearch.cli import app
 from toolsearch.errors import ConfigurationError
 
@@ -252,7 +252,7 @@ def test_reports_go_to_files_and_standard_output_at_once(folder: Path) -> None:
 def test_peers_that_are_not_installed_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = Peer("absent", "no-such-distribution-anywhere", PEERS["ratel"].prepare)
     broken = Peer("broken", "pytest", PEERS["ratel"].prepare)
-    monkeypatch.setattr("toolsearch.benchmarks.peers.PEERS", {"absent": absent, "broken": broken})
+    monkeypatch.setattr("toolsearch.benchmarks.retrieval.peers.PEERS", {"absent": absent, "broken": broken})
     monkeypatch.setitem(__import__("sys").modules, "ratel_ai", None)
     usable, skipped = installed_peers()
     assert usable == []

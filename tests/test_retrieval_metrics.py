@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.benchmarks.metrics import Quality, average, judge, percentile
+from toolsearch.benchmarks.retrieval.metrics import Quality, average, judge, percentile
 
 
 def test_everything_found_in_the_best_order_is_perfect() -> None:

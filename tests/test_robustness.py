@@ -18,7 +18,7 @@ from toolsearch.indexes import (
     VectorToolIndex,
 )
 from toolsearch.indexes.protocols import Embedder
-from toolsearch.tool import Tool
+from toolsearch.tools.tool import Tool
 
 Make = Callable[[], ToolIndex]
 

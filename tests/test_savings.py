@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from toolsearch import Tool, ToolCallingAdvisor
-from toolsearch.benchmarks.break_even import find_break_even, smallest
-from toolsearch.benchmarks.caching import CachePrices
-from toolsearch.benchmarks.payload import PayloadCounter
-from toolsearch.benchmarks.readme import render, rewrite
-from toolsearch.benchmarks.results_json import report_json, suite_json
-from toolsearch.benchmarks.run import Suite, run_suite
-from toolsearch.benchmarks.savings import ALL_TOOLS, Savings, measure_savings, play
-from toolsearch.benchmarks.tasks import Step, Task
+from toolsearch.benchmarks.reports.readme import render, rewrite
+from toolsearch.benchmarks.savings.break_even import find_break_even, smallest
+from toolsearch.benchmarks.savings.cache_pricing import CachePrices
+from toolsearch.benchmarks.savings.measure import ALL_TOOLS, Savings, measure_savings, play
+from toolsearch.benchmarks.savings.payload import PayloadCounter
+from toolsearch.benchmarks.savings.results import report_json, suite_json
+from toolsearch.benchmarks.savings.suites import Suite, run_suite
+from toolsearch.benchmarks.savings.tasks import Step, Task
+from toolsearch.chat.tokens import EstimateTokenCounter
 from toolsearch.errors import ConfigurationError
 from toolsearch.indexes import Bm25ToolIndex, ToolReference, ToolSearchResponse
-from toolsearch.tokens import EstimateTokenCounter
 
 COUNTER = PayloadCounter(EstimateTokenCounter())
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from toolsearch.benchmarks import scaling, scaling_command
-from toolsearch.benchmarks.baselines import RankBm25, plain_terms
-from toolsearch.benchmarks.scaling import Check
-from toolsearch.benchmarks.scaling_tools import Material, grown, made_up_tools, material_from
+from toolsearch.benchmarks.retrieval.baselines import RankBm25, plain_terms
+from toolsearch.benchmarks.scaling import command as scaling_command
+from toolsearch.benchmarks.scaling import measure as scaling
+from toolsearch.benchmarks.scaling.catalogs import Material, grown, made_up_tools, material_from
+from toolsearch.benchmarks.scaling.measure import Check
 from toolsearch.cli import app
 from toolsearch.errors import ConfigurationError
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
@@ -143,10 +144,10 @@ def test_the_plain_baseline_finds_what_it_should() -> None:
 
 def test_a_search_by_numpy_answers_like_ours() -> None:
     pytest.importorskip("faiss")
-    from toolsearch.benchmarks.baselines import NumpySearcher
-    from toolsearch.benchmarks.made_up_embedder import MadeUpEmbedder
+    from toolsearch.benchmarks.retrieval.baselines import NumpySearcher
+    from toolsearch.benchmarks.scaling.fake_embedder import MadeUpEmbedder
     from toolsearch.indexes import VectorToolIndex
-    from toolsearch.indexes.embedding import EmbeddingCache, embed_tools
+    from toolsearch.indexes.vector.encode import EmbeddingCache, embed_tools
 
     embedder = MadeUpEmbedder()
     tools = sorted(made_up_tools(60), key=lambda tool: tool.name)

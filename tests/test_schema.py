@@ -28,9 +28,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from toolsearch.arguments import ArgumentError
 from toolsearch.errors import ConfigurationError
-from toolsearch.tool import Tool, ToolContext, tool
+from toolsearch.loop.execution.arguments import ArgumentError
+from toolsearch.tools.tool import Tool, ToolContext, tool
 
 
 class Colour(enum.Enum):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolsearch.chat import ChatChunk, ChatRequest, ChatResponse
+from toolsearch.chat.requests import ChatChunk, ChatRequest, ChatResponse
 from toolsearch.errors import AsyncCallableError, ConfigurationError, ProviderError, ToolSearchError
 from toolsearch.messages import AssistantMessage, ToolCall, Usage, UserMessage
 from toolsearch.testing import ScriptedChatModel, ScriptedStream, ScriptExhaustedError

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from toolsearch.disclosure.sessions.searcher_cache import SearcherCache, SearcherHandle
+from toolsearch.disclosure.sessions.session_index import SessionLease, SessionToolIndex, ToolSearchRequest
+from toolsearch.disclosure.sessions.tool_set import ToolSet
 from toolsearch.errors import IndexFailure
 from toolsearch.eviction import AlwaysEvict, CompositeEviction, LruEviction, TtlEviction
 from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.response import ToolHit, ToolSearchResponse
-from toolsearch.searcher_cache import SearcherCache, SearcherHandle
-from toolsearch.sessions import SessionLease, SessionToolIndex, ToolSearchRequest
 from toolsearch.testing import FakeClock
-from toolsearch.tool_set import ToolSet
 
 PATIENCE = 30  # seconds until a test that hangs fails
 

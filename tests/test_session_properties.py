@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
+from toolsearch.disclosure.sessions.session_index import SessionLease, SessionToolIndex, ToolSearchRequest
+from toolsearch.disclosure.sessions.tool_set import ToolSet
 from toolsearch.eviction import LruEviction
 from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.response import ToolHit, ToolSearchResponse
-from toolsearch.sessions import SessionLease, SessionToolIndex, ToolSearchRequest
-from toolsearch.tool_set import ToolSet
 
 NAMES = "abcd"
 SESSIONS = st.sampled_from([("acme", "1"), ("acme", "2"), ("umbrella", "1"), "3", 4])

@@ -8,7 +8,7 @@ from threading import Barrier
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.session_record import SessionRecord
+from toolsearch.disclosure.sessions.record import SessionRecord
 
 NAMES = st.sampled_from("abcdef")
 

@@ -11,13 +11,18 @@ from weakref import ref
 
 import pytest
 
+from toolsearch.disclosure.sessions.session_index import (
+    SessionLease,
+    SessionRecord,
+    SessionToolIndex,
+    ToolSearchRequest,
+)
+from toolsearch.disclosure.sessions.tool_set import ToolSet
 from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexFailure
 from toolsearch.eviction import AlwaysEvict, CompositeEviction, LruEviction, NeverEvict, TtlEviction
 from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.response import SearchMetadata, ToolHit, ToolSearchResponse
-from toolsearch.sessions import SessionLease, SessionRecord, SessionToolIndex, ToolSearchRequest
 from toolsearch.testing import FakeClock
-from toolsearch.tool_set import ToolSet
 
 
 class NameSearcher:

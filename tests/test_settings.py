@@ -22,8 +22,8 @@ from toolsearch import (
     ToolSearchAdvisor,
     ToolSearchRequest,
 )
+from toolsearch.client.settings import ToolSearchSettings
 from toolsearch.eviction import CompositeEviction, LruEviction
-from toolsearch.settings import ToolSearchSettings
 from toolsearch.testing import ScriptedChatModel
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.indexes import Bm25ToolIndex, Match, RegexToolIndex, ToolReference
-from toolsearch.indexes.spelling import Spelling, one_edit_apart
+from toolsearch.indexes.text.spelling import Spelling, one_edit_apart
 
 WORDS = st.text("abc", min_size=2, max_size=7)
 

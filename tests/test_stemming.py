@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
-from toolsearch.indexes.stemming import stem
+from toolsearch.indexes.text.stemming import stem
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.benchmarks.svg import Bar, Panel, check_image, figure, plain, write_image
+from toolsearch.benchmarks.reports.svg import Bar, Panel, check_image, figure, plain, write_image
 from toolsearch.errors import ConfigurationError, MissingExtraError
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from toolsearch import vocabularies
+from toolsearch.chat import vocabularies as vocabularies
+from toolsearch.chat.tokens import EstimateTokenCounter, TiktokenCounter, TokenCounter, count_json, token_counter
 from toolsearch.errors import ConfigurationError, MissingExtraError
-from toolsearch.tokens import EstimateTokenCounter, TiktokenCounter, TokenCounter, count_json, token_counter
 
 KNOWN = [
     ("", 0, 0),

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolsearch.arguments import ArgumentError
 from toolsearch.errors import AsyncCallableError, ConfigurationError
 from toolsearch.indexes import ToolReference
-from toolsearch.tool import Tool, ToolContext, tool
+from toolsearch.loop.execution.arguments import ArgumentError
+from toolsearch.tools.tool import Tool, ToolContext, tool
 
 NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

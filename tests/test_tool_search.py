@@ -27,10 +27,10 @@ from toolsearch import (
     ToolSearchAdvisor,
     UserMessage,
 )
+from toolsearch.disclosure.search_tool import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
 from toolsearch.eviction import AlwaysEvict, LruEviction, NeverEvict
 from toolsearch.indexes import RegexToolIndex
 from toolsearch.indexes.protocols import ToolSearcher
-from toolsearch.search_tool import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
 from toolsearch.testing import ScriptedChatModel
 
 Ask = Callable[..., Any]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolsearch.disclosure.sessions.tool_set import ToolSet
 from toolsearch.errors import ConfigurationError, DuplicateToolError
 from toolsearch.indexes.reference import ToolReference
-from toolsearch.tool_set import ToolSet
 
 REFERENCES = st.builds(
     ToolReference,
@@ -87,7 +87,7 @@ def test_content_is_hashed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_digest_is_the_same_in_every_process() -> None:
     code = (
-        "from toolsearch.indexes.reference import ToolReference as R; from toolsearch.tool_set import ToolSet;"
+        "from toolsearch.indexes.reference import ToolReference as R; from toolsearch.disclosure.sessions.tool_set import ToolSet;"
         "print(ToolSet([R(name='b', tags=('x', 'y'), parameters={'b': 1, 'a': 2}), R(name='a')]).digest.hex())"
     )
     run = subprocess.run(

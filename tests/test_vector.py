@@ -17,14 +17,14 @@ from toolsearch.errors import (
     IndexFailure,
     MissingExtraError,
 )
-from toolsearch.indexes.background import BACKGROUND_TEXTS
-from toolsearch.indexes.bm25 import Bm25ToolIndex
-from toolsearch.indexes.embedders import CallableEmbedder, SentenceTransformerEmbedder
-from toolsearch.indexes.embedding import tool_text
-from toolsearch.indexes.embedding_cache import EmbeddingCache
-from toolsearch.indexes.hybrid import HybridToolIndex
+from toolsearch.indexes.bm25.index import Bm25ToolIndex
+from toolsearch.indexes.hybrid.index import HybridToolIndex
 from toolsearch.indexes.reference import ToolReference
-from toolsearch.indexes.vector import VectorToolIndex
+from toolsearch.indexes.vector.cache import EmbeddingCache
+from toolsearch.indexes.vector.calibration import BACKGROUND_TEXTS
+from toolsearch.indexes.vector.embedders import CallableEmbedder, SentenceTransformerEmbedder
+from toolsearch.indexes.vector.encode import tool_text
+from toolsearch.indexes.vector.index import VectorToolIndex
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("faiss")
@@ -375,7 +375,7 @@ def test_a_missing_package_is_named_at_use_not_at_import(missing):
         f"sys.modules[{missing!r}] = None\n"
         "from toolsearch.errors import MissingExtraError\n"
         "from toolsearch.indexes.reference import ToolReference\n"
-        "from toolsearch.indexes.vector import VectorToolIndex\n"
+        "from toolsearch.indexes.vector.index import VectorToolIndex\n"
         "index = VectorToolIndex(lambda texts: [[1.0]] * len(texts))\n"
         "try: index.build([ToolReference(name='a')])\n"
         "except MissingExtraError as error: print(error.extra, error)\n"
@@ -387,8 +387,8 @@ def test_a_missing_package_is_named_at_use_not_at_import(missing):
 
 def test_importing_loads_no_heavy_library():
     code = (
-        "import sys, toolsearch.indexes.vector, toolsearch.indexes.hybrid\n"
-        "toolsearch.indexes.vector.VectorToolIndex()\n"
+        "import sys, toolsearch.indexes.vector.index, toolsearch.indexes.hybrid.index\n"
+        "toolsearch.indexes.vector.index.VectorToolIndex()\n"
         "print([name for name in ('numpy', 'faiss', 'torch', 'sentence_transformers') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
@@ -467,7 +467,7 @@ def test_a_local_model_never_touches_the_network(minilm_folder):
         "import socket, sys\n"
         "def refuse(*args, **kwargs): raise AssertionError('network')\n"
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
-        "from toolsearch.indexes.embedders import SentenceTransformerEmbedder\n"
+        "from toolsearch.indexes.vector.embedders import SentenceTransformerEmbedder\n"
         "print(SentenceTransformerEmbedder(sys.argv[1]).embed(['hello']).shape)\n"
     )
     environment = {"PATH": "", "HOME": "/nonexistent", "OMP_NUM_THREADS": "1"}  # no HF_HUB_OFFLINE
@@ -520,7 +520,7 @@ def test_a_long_request_finds_a_tool_for_each_of_its_intents(word_embedder, monk
     tools.append(ToolReference(name="refund", description="Return the money"))
     searcher = VectorToolIndex(word_embedder()).build(tools)
     assert searcher.search(request).names[0] == "refund"
-    monkeypatch.setattr("toolsearch.indexes.vector.LONG_ALONE", 1_000)
+    monkeypatch.setattr("toolsearch.indexes.vector.index.LONG_ALONE", 1_000)
     assert "refund" not in searcher.search(request).names
 
 

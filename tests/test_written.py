@@ -3,10 +3,10 @@
 import pytest
 
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
-from toolsearch.indexes.documents import tool_terms
-from toolsearch.indexes.query import parse
-from toolsearch.indexes.vocabulary import Vocabulary
-from toolsearch.indexes.written import neighbours, pair
+from toolsearch.indexes.lexical.query import parse
+from toolsearch.indexes.lexical.tool_terms import tool_terms
+from toolsearch.indexes.lexical.vocabulary import Vocabulary
+from toolsearch.indexes.text.word_pairs import neighbours, pair
 
 
 def best(query: str, **descriptions: str) -> str:

@@ -1,8 +1,7 @@
 """A chat client whose tool-calling loop is an advisor, and tool search that discloses tools progressively."""
 
-from .advisor import Advisor, ChunkTransformer
-from .augment import AugmentedCall, AugmentedTools
-from .chat import (
+from .chat.model import ChatModel
+from .chat.requests import (
     ChatChunk,
     ChatRequest,
     ChatResponse,
@@ -13,10 +12,13 @@ from .chat import (
     ToolStarted,
     TurnFinished,
 )
-from .client import ChatClient
-from .clock import Clock, SystemClock
-from .disclosure import Disclosure, DisclosureSettings, DisclosureTurn
-from .effects import AdvisorFlow, Effect, Perform, RunTools, Sleep, ToolBatchResult
+from .client.client import ChatClient
+from .client.streams import AsyncChatStream, ChatStream
+from .disclosure.advisor import ToolFilter, ToolSearchAdvisor
+from .disclosure.disclosure import Disclosure, DisclosureSettings, DisclosureTurn
+from .disclosure.savings import SearchRecord, ToolSearchReport
+from .disclosure.sessions.session_index import SessionToolIndex, ToolSearchRequest
+from .disclosure.sessions.tool_set import ToolSet
 from .errors import (
     AsyncCallableError,
     ConfigurationError,
@@ -32,8 +34,13 @@ from .errors import (
     ToolSearchError,
 )
 from .indexes.reference import ToolReference
-from .limits import ToolCallLimits
-from .loop_state import LoopState
+from .loop.advisor import Advisor, ChunkTransformer
+from .loop.clock import Clock, SystemClock
+from .loop.effects import AdvisorFlow, Effect, Perform, RunTools, Sleep, ToolBatchResult
+from .loop.limits import ToolCallLimits
+from .loop.resolver import ChainedToolResolver, StaticToolResolver, ToolResolver
+from .loop.state import LoopState
+from .loop.tool_calling import ToolCallingAdvisor
 from .memory import (
     AsyncChatMemoryRepository,
     ChatMemory,
@@ -47,17 +54,10 @@ from .memory import (
     TurnWindow,
 )
 from .messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
-from .model import ChatModel
-from .observer import Observer
+from .observability.observer import Observer
 from .output import JsonOutputConverter, OutputConverter, StructuredOutputAdvisor
-from .resolver import ChainedToolResolver, StaticToolResolver, ToolResolver
-from .savings import SearchRecord, ToolSearchReport
-from .sessions import SessionToolIndex, ToolSearchRequest
-from .streams import AsyncChatStream, ChatStream
-from .tool import Tool, ToolContext, tool
-from .tool_calling import ToolCallingAdvisor
-from .tool_search import ToolFilter, ToolSearchAdvisor
-from .tool_set import ToolSet
+from .tools.augment import AugmentedCall, AugmentedTools
+from .tools.tool import Tool, ToolContext, tool
 
 __all__ = [
     "Advisor",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .benchmarks.command import app as bench
-from .console import clear_errors, make_console
+from .benchmarks.reports.console import clear_errors, make_console
 
 if TYPE_CHECKING:
     from .indexes.protocols import ToolIndex
@@ -51,8 +51,8 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print the response as JSON.")] = False,
 ) -> None:
     """Search a catalogue once, and see what is found and why."""
-    from .benchmarks.run import check_embedder
-    from .catalog import load_catalog
+    from .benchmarks.savings.suites import check_embedder
+    from .tools.catalog_file import load_catalog
 
     with clear_errors():
         check_embedder([index], embedder)
@@ -69,11 +69,11 @@ def search(
 
 def _made(name: str, embedder: str | None) -> ToolIndex:
     """The index of this name; a hybrid goes on with words where nobody named a model and the extra is not there."""
-    from .benchmarks.run import has_vector_extra, make_indexes
+    from .benchmarks.savings.suites import has_vector_extra, make_indexes
 
     if name != "hybrid" or embedder is not None or has_vector_extra():
         return make_indexes([name], embedder)[name]
-    from .indexes.hybrid import HybridToolIndex
+    from .indexes.hybrid.index import HybridToolIndex
 
     typer.echo(
         "toolsearch: hybrid goes by words alone here; for meaning install the extra 'vector': "

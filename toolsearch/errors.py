@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from .chat import ChatResponse
+    from .chat.requests import ChatResponse
 
 __all__ = [
     "AsyncCallableError",

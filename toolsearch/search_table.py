@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .console import harmless
+from .benchmarks.reports.console import harmless
 from .indexes.response import ToolHit, ToolSearchResponse
 
 __all__ = ["print_response"]

@@ -15,12 +15,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .client.mcp_tools import McpTools
+    from .client.reconnect import Reconnect
+    from .client.servers import HttpServer, ServerStatus, StdioServer
     from .errors import McpServerError, McpToolError
-    from .progress import report_progress
-    from .reconnect import Reconnect
-    from .serve import McpServer, serve_mcp
-    from .servers import HttpServer, ServerStatus, StdioServer
-    from .tools import McpTools
+    from .server.progress import report_progress
+    from .server.server import McpServer, serve_mcp
 
 __all__ = [
     "HttpServer",
@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "HttpServer": "servers",
-    "McpServer": "serve",
+    "HttpServer": "client.servers",
+    "McpServer": "server.server",
     "McpServerError": "errors",
     "McpToolError": "errors",
-    "McpTools": "tools",
-    "Reconnect": "reconnect",
-    "ServerStatus": "servers",
-    "StdioServer": "servers",
-    "report_progress": "progress",
-    "serve_mcp": "serve",
+    "McpTools": "client.mcp_tools",
+    "Reconnect": "client.reconnect",
+    "ServerStatus": "client.servers",
+    "StdioServer": "client.servers",
+    "report_progress": "server.progress",
+    "serve_mcp": "server.server",
 }
 
 

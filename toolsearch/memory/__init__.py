@@ -1,10 +1,10 @@
 """Chat memory: what a session said before is sent with what it says now."""
 
 from .advisor import MemoryAdvisor
-from .in_memory import InMemoryRepository
-from .memory import ChatMemory
+from .chat_memory import ChatMemory
+from .in_memory_repository import InMemoryRepository
 from .repository import AnyRepository, AsyncChatMemoryRepository, ChatMemoryRepository, SessionKey
-from .sqlite import SqliteRepository
+from .sqlite_repository import SqliteRepository
 from .window import MemoryWindow, TokenWindow, TurnWindow
 
 __all__ = [

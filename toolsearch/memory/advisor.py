@@ -6,11 +6,11 @@ from collections.abc import Generator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..chat import ChatRequest, ChatResponse
-from ..effects import AdvisorFlow, Effect, Perform
+from ..chat.requests import ChatRequest, ChatResponse
 from ..errors import ConfigurationError
+from ..loop.effects import AdvisorFlow, Effect, Perform
 from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage
-from .memory import ChatMemory
+from .chat_memory import ChatMemory
 from .repository import SessionKey
 from .turns import Joined, join, whole_pairs, without_system
 from .window import windowed
@@ -75,7 +75,7 @@ class MemoryAdvisor:
 
 
 class LoopTurn:
-    """One turn of the loop as the memory further in sees it (`toolsearch.turn_memory.TurnMemory`).
+    """One turn of the loop as the memory further in sees it (`toolsearch.chat.turn_memory.TurnMemory`).
 
     It collects the turn as it was sent, with what advisors between the loop and memory added, and stores it at the end.
     """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
+from ..chat.tokens import EstimateTokenCounter, TokenCounter
 from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Message, ToolMessage
-from ..tokens import EstimateTokenCounter, TokenCounter
 from .turns import split_turns
 
 __all__ = ["MemoryWindow", "TokenWindow", "TurnWindow", "windowed"]

@@ -1,5 +1,5 @@
 """Chat models. The SDKs they need are imported at the first request."""
 
-from .openai import OpenAIChatModel
+from .openai.model import OpenAIChatModel
 
 __all__ = ["OpenAIChatModel"]

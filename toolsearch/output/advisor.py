@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..advisor import Advisor, in_order
-from ..chat import ChatRequest, ChatResponse, ResponseSchema
-from ..effects import AdvisorFlow
+from ..chat.model import ChatModel
+from ..chat.requests import ChatRequest, ChatResponse, ResponseSchema
+from ..chat.turn_memory import KeepsTurns
 from ..errors import ConfigurationError, StructuredOutputError
+from ..loop.advisor import Advisor, in_order
+from ..loop.effects import AdvisorFlow
+from ..loop.tool_calling import ToolCallingAdvisor, has_tool_calls
 from ..messages import AssistantMessage, Message, Usage, UserMessage
-from ..model import ChatModel
-from ..names import wire_name
-from ..tool_calling import ToolCallingAdvisor, has_tool_calls
-from ..turn_memory import KeepsTurns
+from ..tools.names import wire_name
 from .converter import OutputConverter, converter_for
 
 __all__ = ["StructuredOutputAdvisor", "with_structured_output"]

@@ -128,7 +128,7 @@ def _adapter(output: object) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
-    from ..annotations import adapted, indescribable
+    from ..tools.definition.annotations import adapted, indescribable
 
     if isinstance(output, TypeAdapter):
         return output
@@ -149,7 +149,7 @@ def _schema(adapter: TypeAdapter[Any], output: object) -> dict[str, Any]:
     """The schema with its definitions, and what it refers to, at the root."""
     from pydantic.errors import PydanticInvalidForJsonSchema
 
-    from ..json_schema import ToolJsonSchema, tidy
+    from ..tools.definition.json_schema import ToolJsonSchema, tidy
 
     try:
         schema: dict[str, Any] = tidy(adapter.json_schema(schema_generator=ToolJsonSchema), formats=True)
@@ -181,7 +181,7 @@ def _in_object(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _misfit(error: ValidationError) -> str:
-    from ..problems import conversion_problems
+    from ..tools.validation.feedback import conversion_problems
 
     return "\n".join(["The JSON does not fit what was asked for:", *_listed(conversion_problems("", error))])
 

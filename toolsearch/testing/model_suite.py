@@ -8,9 +8,9 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from ..chat import ChatChunk, ChatRequest, ChatResponse
+from ..chat.model import ChatModel
+from ..chat.requests import ChatChunk, ChatRequest, ChatResponse
 from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage, UserMessage
-from ..model import ChatModel
 
 __all__ = ["ChatModelSuite"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias, cast
 
-from ..chat import ChatRequest
+from ..chat.requests import ChatRequest
 from ..errors import ProviderError
 from ..messages import AssistantMessage, Usage
 from .openai_encoding import completion, completion_chunks, json_bytes

@@ -1,0 +1,5 @@
+"""`Bm25ToolIndex`."""
+
+from .index import Bm25ToolIndex
+
+__all__ = ["Bm25ToolIndex"]

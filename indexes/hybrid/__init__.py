@@ -1,0 +1,5 @@
+"""`HybridToolIndex`."""
+
+from .index import HybridToolIndex
+
+__all__ = ["HybridToolIndex"]

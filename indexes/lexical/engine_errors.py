@@ -1,0 +1,19 @@
+"""Errors of the engines become the library's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...errors import IndexFailure
+
+__all__ = ["index_failures"]
+
+
+@contextmanager
+def index_failures(what: str) -> Iterator[None]:
+    """Raise `IndexFailure`, saying `what` failed, for whatever tantivy raises within."""
+    try:
+        yield
+    except (ValueError, TypeError, RuntimeError, OSError, OverflowError) as error:
+        raise IndexFailure(f"{what}: {type(error).__name__}: {error}") from error

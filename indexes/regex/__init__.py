@@ -1,0 +1,5 @@
+"""`RegexToolIndex`."""
+
+from .index import RegexToolIndex
+
+__all__ = ["RegexToolIndex"]

@@ -1,0 +1,5 @@
+"""`VectorToolIndex`."""
+
+from .index import VectorToolIndex
+
+__all__ = ["VectorToolIndex"]

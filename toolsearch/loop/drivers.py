@@ -1,0 +1,183 @@
+"""The drivers: they perform what a chain of advisors asks for.
+
+There are two, sync and async; `call` and `stream` are the same driver with the events dropped or passed on. Only
+drivers touch models, threads, clocks and event loops.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from functools import partial
+from typing import Any, cast
+
+from ..chat.requests import (
+    ChatRequest,
+    ChatResponse,
+    StreamEvent,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+)
+from ..errors import AsyncCallableError
+from ..observability.observer import Watch
+from ..tools.threads import in_worker_thread
+from .chain import CallModel, Operation, Show
+from .effects import Perform, RunTools, Sleep, ToolBatchResult
+from .execution.batch import arun_batch, run_batch
+from .model_stream import AsyncModelStream, ModelStream, awaitable_of, checked_response
+from .turn import Turn
+
+__all__ = ["adrive", "drive"]
+
+
+def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
+    """Run a turn on the caller's thread; the response is in `turn.response` after the end."""
+    try:
+        operation = turn.start()
+        while operation is not None:
+            try:
+                result = yield from _operate(turn, operation)
+            except Exception as error:
+                operation = turn.throw(error)
+            else:
+                operation = turn.send(result)
+        turn.close()  # before the last event: what its consumer does is no part of the turn
+        yield TurnFinished(cast("ChatResponse", turn.response))
+    except BaseException as error:
+        turn.close(error)
+        raise
+
+
+def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, Any]:
+    match operation:
+        case CallModel(request):
+            yield turn.round(request)
+            with turn.watch(request) as seen:
+                if turn.streaming:
+                    response = yield from _stream(turn, request, seen)
+                else:
+                    with seen.current():
+                        response = checked_response(turn.model.call(request), turn.model)
+                seen.result = response
+            return response
+        case Show(chunks):
+            yield from chunks
+            return None
+        case RunTools():
+            yield from (ToolStarted(call) for call in operation.calls)
+            with turn.current():
+                batch = run_batch(operation, turn.observer)
+            yield from _finished(operation, batch)
+            return batch
+        case Perform(fn):
+            with turn.current():
+                return _perform(fn)
+        case Sleep(seconds):
+            turn.clock.sleep(seconds)
+            return None
+
+
+def _stream(turn: Turn, request: ChatRequest, seen: Watch) -> Generator[StreamEvent, None, ChatResponse]:
+    with ModelStream(turn.model, request, seen, turn.mark) as answer:
+        for chunk in answer:
+            yield from turn.chunks(chunk)
+    yield from turn.round_over()
+    return answer.response()
+
+
+def _perform(fn: Callable[[], Any]) -> Any:
+    result = None if _is_async(fn) else fn()
+    if _is_async(fn) or inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise AsyncCallableError(f"{fn!r} is async; call() and stream() cannot await it: use acall() or astream()")
+    return result
+
+
+async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
+    """Run a turn on the running event loop, asyncio's or trio's, without holding it."""
+    try:
+        operation = turn.start()
+        while operation is not None:
+            try:
+                if isinstance(operation, CallModel) and turn.streaming:
+                    # An async generator cannot delegate, so the one operation that streams is written out here.
+                    yield turn.round(operation.request)
+                    with turn.watch(operation.request) as seen:
+                        async with AsyncModelStream(turn.model, operation.request, seen, turn.mark) as answer:
+                            async for chunk in answer:
+                                for shown in turn.chunks(chunk):
+                                    yield shown
+                        for shown in turn.round_over():
+                            yield shown
+                        result: Any = answer.response()
+                        seen.result = result
+                else:
+                    for event in _before(turn, operation):
+                        yield event
+                    result = await _aoperate(turn, operation)
+                    for event in _after(operation, result):
+                        yield event
+            except Exception as error:
+                operation = turn.throw(error)
+            else:
+                operation = turn.send(result)
+        turn.close()  # before the last event: what its consumer does is no part of the turn
+        yield TurnFinished(cast("ChatResponse", turn.response))
+    except BaseException as error:
+        turn.close(error)
+        raise
+
+
+def _before(turn: Turn, operation: Operation) -> tuple[StreamEvent, ...]:
+    match operation:
+        case CallModel(request):
+            return (turn.round(request),)
+        case Show(chunks):
+            return chunks
+        case RunTools(calls=calls):
+            return tuple(ToolStarted(call) for call in calls)
+        case _:
+            return ()
+
+
+def _after(operation: Operation, result: Any) -> tuple[StreamEvent, ...]:
+    return _finished(operation, result) if isinstance(operation, RunTools) else ()
+
+
+def _finished(operation: RunTools, batch: ToolBatchResult) -> tuple[StreamEvent, ...]:
+    return tuple(map(ToolFinished, operation.calls, batch.messages))
+
+
+async def _aoperate(turn: Turn, operation: Operation) -> Any:
+    match operation:
+        case CallModel(request):
+            with turn.watch(request) as seen, seen.current():
+                answer = await awaitable_of(turn.model.acall(request), turn.model)
+                seen.result = response = checked_response(answer, turn.model)
+                return response
+        case RunTools():
+            with turn.current():
+                return await arun_batch(operation, turn.observer)
+        case Perform(fn):
+            with turn.current():
+                return await _aperform(fn)
+        case Sleep(seconds):
+            await turn.clock.asleep(seconds)
+            return None
+        case Show():
+            return None
+
+
+async def _aperform(fn: Callable[[], Any]) -> Any:
+    if _is_async(fn):
+        return await cast("Callable[[], Coroutine[Any, Any, Any]]", fn)()
+    result = await in_worker_thread(fn)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _is_async(fn: Callable[[], Any]) -> bool:
+    while isinstance(fn, partial):
+        fn = fn.func
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004

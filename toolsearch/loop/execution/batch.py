@@ -1,0 +1,228 @@
+"""Executing a batch of tool calls: one plan, carried out by threads or by tasks.
+
+Calls that may not overlap share a *lane*; lanes run at the same time. What becomes of one call is in `tool_call`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ...errors import AsyncCallableError
+from ...messages import ToolCall, ToolMessage
+from ...observability.observer import ObservedToolCall, Observer, watch
+from ...tools.threads import TookTooLongError, in_worker_thread
+from ..effects import RunTools, ToolBatchResult
+from .call import Invocation, ToolResult, answer_call
+
+__all__ = ["arun_batch", "run_batch"]
+
+_MAX_THREADS = 16
+
+
+def _lanes(batch: RunTools) -> list[list[int]]:
+    """Positions of calls, grouped: a lane runs in call order. Tools with ``concurrent=False`` share one per source."""
+    lanes: list[list[int]] = []
+    by_source: dict[str | None, list[int]] = {}
+    for position, call in enumerate(batch.calls):
+        if position in batch.answers:
+            continue
+        tool = batch.tools.get(call.name)
+        if tool is None or tool.concurrent:
+            lanes.append([position])
+        elif tool.source in by_source:
+            by_source[tool.source].append(position)
+        else:
+            by_source[tool.source] = lane = [position]
+            lanes.append(lane)
+    return lanes
+
+
+_Outcome = ToolMessage | Exception
+
+
+def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
+    """The outcomes in call order; the first error that is to be raised is raised."""
+    messages: list[ToolMessage] = []
+    for position in range(len(batch.calls)):
+        outcome = batch.answers.get(position) or outcomes[position]
+        if isinstance(outcome, Exception):
+            raise outcome
+        messages.append(outcome)
+    direct = (
+        bool(messages)
+        and not batch.answers
+        and all(
+            (tool := batch.tools.get(message.name)) is not None and tool.return_direct and not message.is_error
+            for message in messages
+        )
+    )
+    return ToolBatchResult(tuple(messages), direct)
+
+
+def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
+    with watch(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as seen, seen.current():
+        flow = answer_call(call, batch, seen)
+        try:
+            invocation = next(flow)
+            while True:
+                try:
+                    result = _invoke(invocation)
+                except Exception as error:
+                    invocation = flow.throw(error)
+                else:
+                    invocation = flow.send(result)
+        except StopIteration as stop:
+            message: ToolMessage = stop.value
+            seen.result = message
+            return message
+        finally:
+            flow.close()
+
+
+def _invoke(invocation: Invocation) -> ToolResult:
+    if invocation.tool.timeout is None or invocation.tool.is_async:
+        return invocation.run()
+    finished = threading.Event()
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append(invocation.run())
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            finished.set()
+
+    _daemon(contextvars.copy_context(), work)
+    if not finished.wait(invocation.tool.timeout):
+        raise TookTooLongError
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    result: ToolResult = outcome[0]
+    return result
+
+
+def _daemon(context: contextvars.Context, work: Callable[[], None]) -> threading.Thread:
+    # Daemons: a tool that never returns must not keep the process from ending.
+    thread = threading.Thread(target=context.run, args=(work,), name="toolsearch-tool", daemon=True)
+    thread.start()
+    return thread
+
+
+def run_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchResult:
+    """Execute a batch with threads; the first lane, and so a single call, stays on the caller's thread.
+
+    Raises:
+        AsyncCallableError: if a tool of the batch is async; then none is run.
+    """
+    for position, call in enumerate(batch.calls):
+        if position not in batch.answers and call.name in batch.tools and batch.tools[call.name].is_async:
+            raise AsyncCallableError(
+                f"the tool {call.name!r} is async; call() and stream() cannot await it: use acall() or astream()"
+            )
+    lanes = deque(_lanes(batch))
+    outcomes: dict[int, _Outcome] = {}
+    stop: list[BaseException] = []
+
+    def work(lane: list[int] | None) -> None:
+        while lane is not None:
+            for position in lane:
+                if stop:
+                    return
+                try:
+                    outcomes[position] = _run_call(batch.calls[position], batch, observer)
+                except Exception as error:
+                    outcomes[position] = error
+                except BaseException as error:  # Ctrl-C, sys.exit: nothing more is begun
+                    stop.append(error)
+            lane = _next(lanes)
+
+    first, more = _next(lanes), min(len(lanes), _MAX_THREADS - 1)
+    helpers = [_daemon(contextvars.copy_context(), partial(work, _next(lanes))) for _ in range(more)]
+    try:
+        work(first)
+        for thread in helpers:
+            thread.join()
+    except BaseException as error:  # Ctrl-C while waiting
+        stop.append(error)
+    if stop:
+        raise stop[0]
+    return _collect(batch, outcomes)
+
+
+def _next(lanes: deque[list[int]]) -> list[int] | None:
+    try:
+        return lanes.popleft()
+    except IndexError:  # another thread took the last one
+        return None
+
+
+async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
+    with watch(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as seen, seen.current():
+        flow = answer_call(call, batch, seen)
+        try:
+            invocation = next(flow)
+            while True:
+                try:
+                    result = await _ainvoke(invocation)
+                except Exception as error:
+                    invocation = flow.throw(error)
+                else:
+                    invocation = flow.send(result)
+        except StopIteration as stop:
+            message: ToolMessage = stop.value
+            seen.result = message
+            return message
+        finally:
+            flow.close()
+
+
+async def _ainvoke(invocation: Invocation) -> ToolResult:
+    import anyio
+
+    given = None
+    if not invocation.tool.awaits:
+        # Conversion runs in the worker thread too: a large result must not hold the event loop.
+        result = await in_worker_thread(invocation.begin, seconds=invocation.tool.timeout)
+        if isinstance(result, tuple):
+            return result
+        given = result
+    with anyio.move_on_after(invocation.tool.timeout):
+        return await invocation.arun(given)
+    raise TookTooLongError
+
+
+async def arun_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchResult:
+    """Execute a batch with tasks; sync tools run in worker threads with context variables copied."""
+    import anyio
+
+    lanes = _lanes(batch)
+    outcomes: dict[int, _Outcome] = {}
+    stop: list[BaseException] = []
+
+    async def work(lane: list[int], scope: anyio.CancelScope) -> None:
+        for position in lane:
+            try:
+                outcomes[position] = await _arun_call(batch.calls[position], batch, observer)
+            except Exception as error:
+                outcomes[position] = error
+            except BaseException as error:  # sys.exit, or a tool that says it was cancelled: the turn ends
+                stop.append(error)
+                if isinstance(error, anyio.get_cancelled_exc_class()):
+                    raise
+                scope.cancel()
+                return
+
+    async with anyio.create_task_group() as group:
+        for lane in lanes[1:]:
+            group.start_soon(work, lane, group.cancel_scope)
+        if lanes:
+            await work(lanes[0], group.cancel_scope)
+    if stop:
+        raise stop[0]
+    return _collect(batch, outcomes)

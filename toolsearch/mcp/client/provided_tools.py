@@ -1,0 +1,144 @@
+"""The tools of servers as ours: named, filtered, kept while they stay the same, and run by calling their server."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ConfigurationError
+from ...tools.predicates import decided
+from ...tools.tool import Tool
+from ..events import in_short, log_event
+from .calls import ProgressHook, SessionLostError, call_tool, refuse
+from .prefixes import Prefix, public_names
+from .results import convert_result
+from .server_group import ServerGroup
+from .session import background_loop as loop
+from .session.connection import Connection
+
+if TYPE_CHECKING:
+    from mcp_types import Tool as McpTool
+
+__all__ = ["ProvidedTools"]
+
+
+_LONGEST_ERROR = 1000
+
+
+class ProvidedTools:
+    """What a group of servers provides, made anew where their lists have changed.
+
+    Args:
+        group: the servers.
+        prefix: see `McpTools`.
+        admits: called with a server's name and a tool; only tools it accepts are provided.
+        on_progress: told how far calls are.
+
+    Attributes:
+        tools: by server in the order given, each server's in its own order.
+        counts: how many, by server.
+    """
+
+    def __init__(
+        self,
+        group: ServerGroup,
+        *,
+        prefix: Prefix,
+        admits: Callable[[str, McpTool], bool] | None,
+        on_progress: ProgressHook | None,
+    ) -> None:
+        self.tools: tuple[Tool, ...] = ()
+        self.counts: Counter[str] = Counter()
+        self._group = group
+        self._prefix: Prefix = prefix
+        self._filter = admits
+        self._on_progress = on_progress
+        self._made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
+        self._listings: tuple[int, ...] = ()
+
+    @property
+    def current(self) -> bool:
+        """Whether `tools` are those that were listed last."""
+        return self._listings == self._group.listings
+
+    def update(self) -> tuple[Tool, ...]:
+        """Make the tools that are new or have changed, and return all.
+
+        Raises:
+            DuplicateToolError: two servers have a tool of one name, and `prefix` is ``"never"``.
+        """
+        listings = self._group.listings
+        if listings == self._listings:
+            return self.tools
+        connections = self._group.connections
+        listed = {c.server.name: [t for t in c.listed.tools if self._admits(c, t)] for c in connections}
+        names = public_names({server: [tool.name for tool in tools] for server, tools in listed.items()}, self._prefix)
+        made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
+        for connection in connections:
+            for described in listed[connection.server.name]:
+                key = (connection.server.name, described.name)
+                before = self._made.get(key)
+                # An unchanged tool stays the same object, so that what others keep by tool stays valid.
+                keep = before is not None and before[0] == described and before[1].name == names[key]
+                try:
+                    tool = before[1] if before is not None and keep else self._make(connection, described, names[key])
+                except ConfigurationError as error:  # one bad schema must not take the others away
+                    log_event(
+                        logging.WARNING,
+                        "mcp_tool_left_out",
+                        server=connection.server.name,
+                        tool=in_short(described.name),
+                        error=" ".join(str(error).split())[:_LONGEST_ERROR],
+                    )
+                else:
+                    made[key] = (described, tool)
+        self._made = made
+        self.counts = Counter(server for server, _ in made)
+        self.tools = tuple(tool for _, tool in made.values())
+        self._listings = listings
+        return self.tools
+
+    def _admits(self, connection: Connection, tool: McpTool) -> bool:
+        return self._filter is None or decided(self._filter(connection.server.name, tool), "filter")
+
+    def _make(self, connection: Connection, described: McpTool, name: str) -> Tool:
+        annotations = described.annotations
+        title = described.title or (annotations.title if annotations is not None else None)
+
+        # Bound to `self`, which holds the group: servers live as long as one of their tools does.
+        def run(**arguments: Any) -> object:
+            return loop.run(self._call(connection, described.name, arguments))
+
+        async def arun(**arguments: Any) -> object:
+            return await loop.arun(self._call(connection, described.name, arguments))
+
+        return Tool(
+            name,
+            described.description or title or "",
+            described.input_schema,
+            run,
+            afn=arun,
+            source=connection.server.name,
+            search_text=" ".join(text for text in (title, described.name) if text and text != name),
+            concurrent=annotations is not None and annotations.read_only_hint is True,
+        )
+
+    def _call(
+        self, connection: Connection, tool: str, arguments: dict[str, Any]
+    ) -> Callable[[], Coroutine[Any, Any, object]]:
+        if not connection.running and not connection.may_start:
+            refuse(connection)
+
+        async def call() -> object:
+            await self._group.reopen(connection)
+            try:
+                result = await call_tool(connection, tool, arguments, self._on_progress)
+            except SessionLostError:  # nothing was run, so it may be asked again
+                await connection.over()
+                await self._group.reopen(connection)
+                result = await call_tool(connection, tool, arguments, self._on_progress)
+            return convert_result(result, server=connection.server.name, tool=tool)
+
+        return call

@@ -1,0 +1,70 @@
+"""From the result of an MCP tool call to what a tool of this library returns."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING
+
+from ...messages import Media
+from ..errors import McpToolError
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, ContentBlock
+
+__all__ = ["convert_result"]
+
+
+def convert_result(result: CallToolResult, *, server: str, tool: str) -> object:
+    """The result as text, as structured data where there is no text, and as media.
+
+    Servers repeat structured content as text for clients that know only text; so where there is text, the structured
+    copy is left out.
+
+    Returns:
+        None for an empty result, text, a JSON value, one `Media`, or a list of text (or a JSON value) and media.
+
+    Raises:
+        McpToolError: the result says that it is an error.
+    """
+    parts = [_convert_block(block) for block in result.content]
+    text = "\n".join(part for part in parts if isinstance(part, str) and part)
+    if result.is_error:
+        raise McpToolError(text or _structured_error(result, server, tool))
+    media = [part for part in parts if isinstance(part, Media)]
+    head = text or result.structured_content
+    if not media:
+        return head
+    return [*([] if head is None else [head]), *media] if len(media) > 1 or head is not None else media[0]
+
+
+def _structured_error(result: CallToolResult, server: str, tool: str) -> str:
+    import json
+
+    if result.structured_content is not None:
+        return json.dumps(result.structured_content, ensure_ascii=False)
+    return f"tool {tool!r} of server {server!r} failed without saying why"
+
+
+def _convert_block(block: ContentBlock) -> str | Media:
+    from mcp_types import BlobResourceContents
+
+    match block.type:
+        case "text":
+            return block.text
+        case "image" | "audio":
+            return _media(block.mime_type, block.data)
+        case "resource_link":
+            return f"{block.title or block.name}: {block.uri}"
+        case "resource":
+            resource = block.resource
+            if isinstance(resource, BlobResourceContents):
+                return _media(resource.mime_type or "application/octet-stream", resource.blob)
+            return resource.text
+
+
+def _media(mime_type: str, data: str) -> str | Media:
+    try:
+        return Media(mime_type, base64.b64decode(data, validate=True))
+    except (binascii.Error, ValueError):
+        return f"[{mime_type}: {len(data)} characters that are not base64]"

@@ -1,0 +1,64 @@
+"""From tools and results of this library to what an MCP client receives."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from ...loop.execution.results import in_place_of
+from ...messages import Media, ToolMessage
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, ContentBlock
+    from mcp_types import Tool as McpTool
+
+    from ...tools.tool import Tool
+
+__all__ = ["describe_tool", "to_call_result"]
+
+
+def describe_tool(tool: Tool, *, read_only: bool) -> McpTool:
+    """The definition that a client lists: what a model reads, and nothing of where the tool comes from."""
+    from mcp_types import Tool as McpTool
+    from mcp_types import ToolAnnotations
+
+    return McpTool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=dict(tool.parameters),
+        annotations=ToolAnnotations(read_only_hint=True) if read_only else None,
+    )
+
+
+def to_call_result(message: ToolMessage) -> CallToolResult:
+    """The result of a call: its text, then its media as content of their own."""
+    from mcp_types import CallToolResult, TextContent
+
+    text = _without_stand_ins(message)
+    content: list[ContentBlock] = [TextContent(text=text)] if text or not message.media else []
+    content.extend(map(_block, message.media))
+    return CallToolResult(content=content, is_error=message.is_error)
+
+
+def _without_stand_ins(message: ToolMessage) -> str:
+    """The text without the lines that stand for media, since these come too."""
+    lines = message.content.split("\n")
+    for medium in message.media:
+        if (line := in_place_of(medium)) in lines:
+            lines.remove(line)
+    return "\n".join(lines)
+
+
+def _block(medium: Media) -> ContentBlock:
+    from mcp_types import AudioContent, BlobResourceContents, EmbeddedResource, ImageContent, ResourceLink
+
+    if medium.url is not None:
+        return ResourceLink(name=medium.url.rstrip("/").rpartition("/")[2], uri=medium.url, mime_type=medium.mime_type)
+    data = base64.b64encode(medium.data).decode()
+    kind = medium.mime_type.partition("/")[0]
+    if kind == "image":
+        return ImageContent(data=data, mime_type=medium.mime_type)
+    if kind == "audio":
+        return AudioContent(data=data, mime_type=medium.mime_type)
+    resource = BlobResourceContents(uri="tool://result", blob=data, mime_type=medium.mime_type)
+    return EmbeddedResource(resource=resource)

@@ -1,0 +1,78 @@
+"""Tool search for MCP clients: each session lists `tool_search` and what it has found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from ...disclosure.advisor_turn import bound_search_tool
+from ...disclosure.disclosure import Disclosure, DisclosureSettings, DisclosureTurn
+from ...disclosure.pins import Pin, Pins
+from ...disclosure.search_tool import is_load_answer
+from ...disclosure.sessions.session_index import SessionToolIndex
+from ...disclosure.sessions.tool_set import ToolSet
+from ...indexes.protocols import ToolIndex
+from ...messages import ToolCall, ToolMessage
+from ...tools.tool import Tool
+
+__all__ = ["Gateway", "GatewayTurn"]
+
+
+class Gateway:
+    """Sessions of MCP clients over a `Disclosure`. Each request is a turn of its own, as MCP has no turns.
+
+    Args:
+        search: an index, the name of one, True for the default, or a `Disclosure` with settings of yours.
+        pinned: tools that are always listed.
+    """
+
+    def __init__(
+        self, search: ToolIndex | str | Disclosure | bool, pinned: Iterable[Pin] | Callable[[Tool], bool]
+    ) -> None:
+        if not isinstance(search, Disclosure):
+            index = "bm25" if isinstance(search, bool) else search
+            search = Disclosure(SessionToolIndex(index), DisclosureSettings(search_budget=None))
+        self._disclosure = search
+        self._pins = Pins(pinned)
+        self._set: tuple[tuple[Tool, ...], ToolSet] = ((), ToolSet())
+
+    def open(self, session: Hashable, tools: tuple[Tool, ...]) -> GatewayTurn:
+        """Begin a request of a session; blocking, as it may build an index."""
+        known, references = self._set
+        if known != tools:  # tools compare by identity
+            references = ToolSet(tool.reference for tool in tools)
+            self._set = (tools, references)
+        pinned = [tool.name for tool in tools if self._pins.match(tool)]
+        turn = self._disclosure.open(session, references, pinned=pinned)
+        return GatewayTurn(turn, {tool.name: tool for tool in tools})
+
+
+class GatewayTurn:
+    """One request of one session. Close it.
+
+    Attributes:
+        listed: what the session's client is shown.
+        tools: what may run, by name.
+    """
+
+    def __init__(self, turn: DisclosureTurn, tools: dict[str, Tool]) -> None:
+        self._turn = turn
+        names = turn.declare()
+        search = (bound_search_tool(turn),) if turn.offers_search else ()
+        self.listed = (*search, *(tools[name] for name in names))
+        self.tools = {**tools, **{tool.name: tool for tool in search}}
+
+    def intercept(self, call: ToolCall) -> ToolMessage | None:
+        """The answer to a call that is not to run, or None; as `ToolSearchAdvisor` does it."""
+        answer = self._turn.call(call.name)
+        if answer is None:
+            return None
+        return ToolMessage(call.id, call.name, answer, is_error=not is_load_answer(call.name, answer))
+
+    @property
+    def disclosed(self) -> bool:
+        """Whether the request made the list longer."""
+        return bool(self._turn.loaded)
+
+    def close(self) -> None:
+        """End the request."""
+        self._turn.close()

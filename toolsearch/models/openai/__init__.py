@@ -1,0 +1,5 @@
+"""`OpenAIChatModel`."""
+
+from .model import OpenAIChatModel
+
+__all__ = ["OpenAIChatModel"]

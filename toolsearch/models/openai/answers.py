@@ -1,0 +1,117 @@
+"""What the SDK's completion objects say, as our values; tolerant of what servers other than OpenAI's send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...chat.requests import ChatResponse
+from ...errors import ProviderProtocolError
+from ...messages import AssistantMessage, Message, ToolCall, Usage
+from .wire import clean_text
+
+__all__ = ["CallIds", "arguments_text", "content_text", "refused", "response_of", "usage_of"]
+
+
+class CallIds:
+    """Gives each tool call of an answer an id of its own, where the provider gave none or one twice.
+
+    Made ids depend on the conversation only, and none is in use in it.
+    """
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._taken: set[str] = set()
+        self._in_use: set[str] | None = None
+
+    def take(self, given: object) -> str:
+        """Return `given` if it can serve, else a new id."""
+        given = "" if given is None else str(given)
+        if given and given not in self._taken:
+            self._taken.add(given)
+            return given
+        if self._in_use is None:
+            assistants = (m for m in self._messages if isinstance(m, AssistantMessage))
+            self._in_use = {call.id for message in assistants for call in message.tool_calls}
+        number = len(self._messages)
+        while (made := f"call_{number}") in self._in_use or made in self._taken:
+            number += 1
+        self._taken.add(made)
+        return made
+
+
+def response_of(completion: Any, messages: Sequence[Message]) -> ChatResponse:
+    """A completion object of the SDK as a response.
+
+    Raises:
+        ProviderProtocolError: it has no choices, or none with a message, or is no completion at all.
+    """
+    choices = getattr(completion, "choices", None)
+    if not isinstance(choices, list) or not choices:
+        raise ProviderProtocolError(f"the provider's answer has no choices: {_excerpt(completion)}")
+    answers = [getattr(choice, "message", None) for choice in choices]
+    if None in answers:
+        raise ProviderProtocolError(f"the provider's answer has a choice without a message: {_excerpt(completion)}")
+    ids = CallIds(messages)
+    candidates = [_assistant(answer, ids) for answer in answers]
+    response = ChatResponse.choose(candidates, usage=usage_of(getattr(completion, "usage", None)), raw=completion)
+    chosen = next(i for i, candidate in enumerate(candidates) if candidate is response.message)
+    return response.replace(finish_reason=_finish_reason(choices[chosen], response))
+
+
+def _finish_reason(choice: Any, response: ChatResponse) -> str:
+    """The provider's word, or where it says nothing or not all, what it must be."""
+    if not response.tool_calls and refused(getattr(choice, "message", None)):
+        return "refusal"  # the format says "stop"
+    return getattr(choice, "finish_reason", None) or ("tool_calls" if response.tool_calls else "stop")
+
+
+def refused(message: Any) -> bool:
+    """Whether a message, or a piece of a streamed one, is a refusal instead of an answer."""
+    return bool(content_text(getattr(message, "refusal", None)) and not content_text(getattr(message, "content", None)))
+
+
+def _assistant(message: Any, ids: CallIds) -> AssistantMessage:
+    text = content_text(getattr(message, "content", None)) or content_text(getattr(message, "refusal", None))
+    calls = getattr(message, "tool_calls", None) or ()
+    # Calls without a function are those of tools that this library does not send.
+    return AssistantMessage(text, tuple(_tool_call(call, ids) for call in calls if getattr(call, "function", None)))
+
+
+def _tool_call(call: Any, ids: CallIds) -> ToolCall:
+    arguments = arguments_text(getattr(call.function, "arguments", None))
+    return ToolCall(ids.take(getattr(call, "id", None)), getattr(call.function, "name", None) or "", arguments or "{}")
+
+
+def content_text(content: Any) -> str:
+    """Content as text; some servers send a list of parts, of which the text ones count."""
+    if isinstance(content, str):
+        return clean_text(content)
+    if not isinstance(content, list):
+        return ""
+    texts = (part.get("text") if isinstance(part, Mapping) else getattr(part, "text", None) for part in content)
+    return clean_text("".join(text for text in texts if isinstance(text, str)))
+
+
+def arguments_text(arguments: Any) -> str:
+    """Arguments as the JSON text they should be; some servers send the object itself."""
+    if isinstance(arguments, str):
+        return clean_text(arguments)
+    return "" if arguments is None else clean_text(json.dumps(arguments, ensure_ascii=False))
+
+
+def usage_of(usage: Any) -> Usage:
+    """The provider's token counts; zeros where it reports none."""
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Usage(
+        getattr(usage, "prompt_tokens", None) or 0,
+        getattr(usage, "completion_tokens", None) or 0,
+        cache_read=getattr(details, "cached_tokens", None),
+        cache_write=getattr(details, "cache_write_tokens", None),
+    )
+
+
+def _excerpt(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 200 else text[:200] + "..."

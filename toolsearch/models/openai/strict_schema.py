@@ -1,0 +1,105 @@
+"""A JSON Schema as chat completions take it for an answer, strict where it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from ...chat.requests import ResponseSchema
+from .wire import clean_json
+
+__all__ = ["response_format", "strict_schema"]
+
+Json: TypeAlias = dict[str, Any]
+
+# What strict schemas may say; the rest only narrows what is said here, and the answer is checked in any case.
+_PLAIN = ("type", "description", "enum", "const")
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems")
+_FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
+_LOOKAROUND = ("(?=", "(?!", "(?<")
+# What means more than narrowing, and strict schemas cannot say.
+_BEYOND = ("patternProperties", "prefixItems", "if", "not", "dependentSchemas", "dependentRequired")
+_DEEPEST = 50
+
+
+class _NotStrictError(Exception):
+    """The schema cannot be made strict without changing what it means."""
+
+
+def response_format(schema: ResponseSchema) -> Json:
+    """Return the option of this name: the schema made strict, or as it is where that would change its meaning."""
+    strict = strict_schema(schema.schema)
+    sent = dict(schema.schema) if strict is None else strict
+    form = {"name": schema.name, "schema": clean_json(sent), "strict": strict is not None}
+    return {"type": "json_schema", "json_schema": form}
+
+
+def strict_schema(schema: Mapping[str, Any]) -> Json | None:
+    """Return `schema` as a strict one: closed objects, all properties required, only keywords that are taken.
+
+    None if it cannot be one: objects with free keys, values of any type, and properties that may be left out, unless
+    they have a default, can be null or can be an empty list.
+
+    Example:
+        >>> strict_schema({"type": "object", "properties": {"a": {"type": "string", "default": "x", "maxLength": 3}}})
+        {'type': 'object', 'properties': {'a': {'type': 'string'}}, 'required': ['a'], 'additionalProperties': False}
+        >>> strict_schema({"type": "object", "additionalProperties": {"type": "string"}}) is None
+        True
+    """
+    definitions = schema.get("$defs", {})
+    try:
+        strict = _strict(schema, definitions, 0)
+        if definitions:
+            strict["$defs"] = {name: _strict(member, definitions, 0) for name, member in definitions.items()}
+    except _NotStrictError:
+        return None
+    return strict if strict.get("type") == "object" else None
+
+
+def _strict(schema: Any, definitions: Mapping[str, Any], depth: int) -> Json:
+    if not isinstance(schema, Mapping) or depth > _DEEPEST or any(keyword in schema for keyword in _BEYOND):
+        raise _NotStrictError
+    if "$ref" in schema:
+        return {"$ref": schema["$ref"]}
+    members = schema.get("anyOf") or schema.get("oneOf")
+    if members:
+        described = {key: schema[key] for key in ("description",) if key in schema}
+        return {"anyOf": [_strict(member, definitions, depth + 1) for member in members], **described}
+    if len(whole := schema.get("allOf", ())) == 1:
+        return _strict({**whole[0], **{k: v for k, v in schema.items() if k != "allOf"}}, definitions, depth + 1)
+    if whole or not any(keyword in schema for keyword in ("type", "enum", "const")):
+        raise _NotStrictError
+    if isinstance(kinds := schema.get("type"), list) and ("object" in kinds or "array" in kinds):
+        raise _NotStrictError
+    strict = {key: schema[key] for key in (*_PLAIN, *_BOUNDS) if key in schema}
+    if schema.get("format") in _FORMATS:
+        strict["format"] = schema["format"]
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and not any(mark in pattern for mark in _LOOKAROUND):
+        strict["pattern"] = pattern
+    if schema.get("type") == "object":
+        strict.update(_strict_object(schema, definitions, depth))
+    if schema.get("type") == "array":
+        strict["items"] = _strict(schema.get("items"), definitions, depth + 1)
+    return strict
+
+
+def _strict_object(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> Json:
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    free = schema.get("additionalProperties", False) is not False
+    required = schema.get("required", ())
+    if free or not all(name in required or _can_be_empty(member, definitions) for name, member in properties.items()):
+        raise _NotStrictError
+    return {
+        "properties": {name: _strict(member, definitions, depth + 1) for name, member in properties.items()},
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _can_be_empty(schema: Any, definitions: Mapping[str, Any]) -> bool:
+    """Whether a model can fill in a property without making something up."""
+    from ...tools.definition.json_schema import takes_null
+
+    empty_list = schema.get("type") == "array" and not schema.get("minItems")
+    return empty_list or "default" in schema or takes_null(schema, definitions)

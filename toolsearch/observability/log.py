@@ -1,0 +1,93 @@
+"""`LoggingObserver`: every round, tool call and search in the log."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeAlias
+
+from ..chat.requests import ChatResponse
+from ..indexes.response import ToolSearchResponse
+from ..messages import ToolMessage
+from .observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
+
+__all__ = ["LoggingObserver"]
+
+_Facts: TypeAlias = dict[str, str | int | float | bool | None]
+
+
+class LoggingObserver:
+    """Logs what a client does, one record for each operation when it has ended, with its facts as attributes.
+
+    Prompts, arguments, results, queries and the context are never logged.
+
+    Args:
+        logger: where to; by default ``toolsearch.operations``.
+        level: how important these records are.
+
+    Example:
+        >>> from toolsearch import ChatClient
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> logging.getLogger("toolsearch.operations").setLevel(logging.DEBUG)
+        >>> client = ChatClient(ScriptedChatModel(["Hello!"]), observer=LoggingObserver())
+        >>> client.call("Hi").text
+        'Hello!'
+    """
+
+    def __init__(self, logger: logging.Logger | None = None, level: int = logging.DEBUG) -> None:
+        self._logger = logger or logging.getLogger("toolsearch.operations")
+        self._level = level
+
+    def begin(self, operation: Observed) -> _Logged:
+        """Note when the operation began."""
+        return _Logged(operation, self._logger, self._level)
+
+
+class _Logged:
+    def __init__(self, operation: Observed, logger: logging.Logger, level: int) -> None:
+        self._operation = operation
+        self._logger = logger
+        self._level = level
+        self._began = time.perf_counter()
+
+    def current(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def end(self, result: Any, error: BaseException | None) -> None:
+        if not self._logger.isEnabledFor(self._level):
+            return
+        event, facts = _told(self._operation, result)
+        facts["milliseconds"] = round((time.perf_counter() - self._began) * 1000, 3)
+        if error is not None:
+            facts["error_type"] = type(error).__name__
+        text = " ".join(f"{name}={value}" for name, value in facts.items())
+        self._logger.log(self._level, "toolsearch.%s %s", event, text, extra=facts)
+
+
+def _told(operation: Observed, result: Any) -> tuple[str, _Facts]:
+    """The name of the event, and its facts; the result is None where the operation was broken off."""
+    match operation:
+        case ObservedTurn(request=request, streaming=streaming):
+            return "turn", {"session_id": request.session_id, "streaming": streaming, **_answered(result)}
+        case ObservedRound(request=request, number=number):
+            return "round", {"round": number, "tools": len(request.tools), **_answered(result)}
+        case ObservedToolCall(call=call):
+            failed = isinstance(result, ToolMessage) and result.is_error
+            return "tool_call", {"tool": call.name, "call_id": call.id, "failed": failed}
+        case ObservedSearch(category=category):
+            found = result if isinstance(result, ToolSearchResponse) else None
+            hits = {} if found is None else {"hits": len(found.hits), "reason": found.reason_code}
+            return "search", {"category": category, **hits}
+
+
+def _answered(result: Any) -> _Facts:
+    if not isinstance(result, ChatResponse):
+        return {}
+    usage = result.usage
+    return {
+        "finish_reason": result.finish_reason,
+        "calls": len(result.tool_calls),
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+    }

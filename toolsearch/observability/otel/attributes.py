@@ -1,0 +1,179 @@
+"""Operations in the words of OpenTelemetry's GenAI conventions: names of spans, attributes, types of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from ...chat.model import ChatModel
+from ...chat.requests import ChatRequest, ChatResponse
+from ...indexes.response import ToolSearchResponse
+from ...messages import ToolMessage
+from ...tools.threads import TookTooLongError
+from ..observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
+
+__all__ = ["OTHER", "Attributes", "asked", "clean", "error_type", "given", "operation_name", "span_name"]
+
+Attributes: TypeAlias = dict[str, str | bool | int | float | list[str]]
+
+OTHER = "_OTHER"
+"""The conventions' word for what has no name."""
+
+_NAME_LENGTH = 128
+
+_OPTIONS: Mapping[str, tuple[str, type]] = {
+    "temperature": ("gen_ai.request.temperature", float),
+    "top_p": ("gen_ai.request.top_p", float),
+    "max_tokens": ("gen_ai.request.max_tokens", int),
+    "max_completion_tokens": ("gen_ai.request.max_tokens", int),
+    "frequency_penalty": ("gen_ai.request.frequency_penalty", float),
+    "presence_penalty": ("gen_ai.request.presence_penalty", float),
+    "seed": ("gen_ai.request.seed", int),
+    "n": ("gen_ai.request.choice.count", int),
+}
+
+
+def operation_name(operation: Observed) -> str:
+    """The value of ``gen_ai.operation.name``."""
+    match operation:
+        case ObservedTurn():
+            return "invoke_agent"
+        case ObservedRound():
+            return "chat"
+        case ObservedToolCall():
+            return "execute_tool"
+        case ObservedSearch():
+            return "retrieval"
+
+
+def span_name(attributes: Attributes) -> str:
+    """The name of a span, by the attributes it begins with."""
+    operation = attributes["gen_ai.operation.name"]
+    of = {"chat": "gen_ai.request.model", "execute_tool": "gen_ai.tool.name", "invoke_agent": "gen_ai.agent.name"}
+    subject = attributes.get(of.get(str(operation), ""))
+    return f"{operation} {subject}" if subject else str(operation)
+
+
+def asked(operation: Observed, agent_name: str | None) -> Attributes:
+    """What is known of an operation when it begins."""
+    attributes: Attributes = {"gen_ai.operation.name": operation_name(operation)}
+    if agent_name and not isinstance(operation, ObservedSearch):
+        attributes["gen_ai.agent.name"] = agent_name
+    match operation:
+        case ObservedTurn(request=request, model=model):
+            attributes |= _model(model, request) | _conversation(request)
+        case ObservedRound(request=request, model=model, number=number, streaming=streaming):
+            attributes |= _model(model, request) | _conversation(request) | _options(request)
+            attributes["toolsearch.round"] = number
+            attributes["toolsearch.tools"] = len(request.tools)
+            if streaming:
+                attributes["gen_ai.request.stream"] = True
+        case ObservedToolCall(call=call, tool=tool, request=request):
+            attributes |= _conversation(request)
+            attributes["gen_ai.tool.name"] = call.name[:_NAME_LENGTH]
+            attributes["gen_ai.tool.call.id"] = call.id
+            attributes["gen_ai.tool.type"] = "function"
+            if tool is not None and tool.source:
+                attributes["toolsearch.tools.tool.source"] = tool.source
+        case ObservedSearch(max_results=max_results):
+            attributes["gen_ai.retrieval.top_k"] = max_results
+    return clean(attributes)
+
+
+def given(operation: Observed, result: Any) -> Attributes:
+    """What is known of it when it has ended."""
+    attributes: Attributes = {}
+    match operation, result:
+        case ObservedTurn() | ObservedRound(), ChatResponse():
+            attributes |= _usage(result)
+            attributes["gen_ai.response.finish_reasons"] = [_cleaned(result.finish_reason)]
+            if isinstance(operation, ObservedRound):
+                attributes |= _provider_response(result.raw)
+            if (report := result.tool_search) is not None:
+                attributes["toolsearch.chat.tokens.avoided"] = report.avoided
+                attributes["toolsearch.chat.tokens.spent"] = report.spent
+                attributes["toolsearch.searches"] = len(report.searches)
+                attributes["toolsearch.loaded"] = len(report.loaded)
+        case ObservedSearch(), ToolSearchResponse():
+            attributes["toolsearch.search.hits"] = len(result.hits)
+            if result.metadata is not None:
+                attributes["gen_ai.data_source.id"] = result.metadata.search_type
+            if result.reason_code is not None:
+                attributes["toolsearch.search.reason"] = result.reason_code
+        case _:
+            pass
+    return clean(attributes)
+
+
+def error_type(operation: Observed, result: Any, error: BaseException | None) -> str | None:
+    """The value of ``error.type``; None if nothing went wrong. To leave a stream early is no error."""
+    if isinstance(operation, ObservedToolCall) and operation.tool is None:
+        return "unknown_tool"
+    if error is None:
+        return OTHER if isinstance(result, ToolMessage) and result.is_error else None
+    if isinstance(error, GeneratorExit):
+        return None
+    if isinstance(error, TookTooLongError):
+        return "timeout"
+    status = getattr(error, "status", None)
+    if isinstance(status, int):
+        return str(status)
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _model(model: ChatModel, request: ChatRequest) -> Attributes:
+    attributes: Attributes = {"gen_ai.provider.name": _text(getattr(model, "provider_name", None)) or OTHER}
+    name = _text(request.options.get("model")) or _text(getattr(model, "model_name", None))
+    if name:
+        attributes["gen_ai.request.model"] = name
+    return attributes
+
+
+def _conversation(request: ChatRequest) -> Attributes:
+    return {} if request.session_id is None else {"gen_ai.conversation.id": request.session_id}
+
+
+def _options(request: ChatRequest) -> Attributes:
+    attributes: Attributes = {}
+    for option, (name, kind) in _OPTIONS.items():
+        value = request.options.get(option)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            attributes[name] = kind(value)
+    if attributes.get("gen_ai.request.choice.count") == 1:
+        del attributes["gen_ai.request.choice.count"]
+    return attributes
+
+
+def _usage(response: ChatResponse) -> Attributes:
+    usage = response.usage
+    if not usage.total:  # not reported
+        return {}
+    attributes: Attributes = {
+        "gen_ai.usage.input_tokens": usage.input,
+        "gen_ai.usage.output_tokens": usage.output,
+    }
+    if usage.cache_read is not None:
+        attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cache_read
+    if usage.cache_write is not None:
+        attributes["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_write
+    return attributes
+
+
+def _provider_response(raw: object) -> Attributes:
+    """The provider's id of its response, and the model that really answered."""
+    found = {"gen_ai.response.model": getattr(raw, "model", None), "gen_ai.response.id": getattr(raw, "id", None)}
+    return {name: value for name, value in found.items() if isinstance(value, str) and value}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def clean(attributes: Attributes) -> Attributes:
+    """The attributes without half surrogates: one of them would keep a whole batch of spans from being exported."""
+    return {name: _cleaned(value) if isinstance(value, str) else value for name, value in attributes.items()}
+
+
+def _cleaned(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,87 @@
+"""What people, models and tools said, as attributes of spans; only for those who ask for it."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Iterable
+from typing import Any
+
+from ...chat.requests import ChatResponse
+from ...indexes.response import ToolSearchResponse
+from ...messages import AssistantMessage, Message, ToolMessage, json_object
+from ..observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall
+from .attributes import Attributes, clean
+
+__all__ = ["asked_content", "error_content", "given_content"]
+
+
+def asked_content(operation: Observed) -> Attributes:
+    """What the operation is to work on."""
+    return clean(_asked(operation))
+
+
+def given_content(operation: Observed, result: Any) -> Attributes:
+    """What came of it."""
+    return clean(_given(operation, result))
+
+
+def _asked(operation: Observed) -> Attributes:
+    match operation:
+        case ObservedRound(request=request):
+            return {"gen_ai.input.messages": _json(map(_message, request.messages))}
+        case ObservedToolCall(call=call):
+            return {"gen_ai.tool.call.arguments": call.arguments}
+        case ObservedSearch(query=query, category=category):
+            asked: Attributes = {"gen_ai.retrieval.query.text": query}
+            return asked if category is None else {**asked, "toolsearch.search.category": category}
+        case _:
+            return {}
+
+
+def _given(operation: Observed, result: Any) -> Attributes:
+    match operation, result:
+        case ObservedRound(), ChatResponse():
+            answer = {**_message(result.message), "finish_reason": result.finish_reason}
+            return {"gen_ai.output.messages": _json([answer])}
+        case ObservedToolCall(), ToolMessage():
+            return {"gen_ai.tool.call.result": result.content}
+        case ObservedSearch(), ToolSearchResponse():
+            documents = [{"id": hit.name, "score": hit.score} for hit in result.hits]
+            return {"gen_ai.retrieval.documents": _json(documents)}
+        case _:
+            return {}
+
+
+def error_content(error: BaseException) -> Attributes:
+    """What is said of an error; the attributes of the event ``exception``."""
+    return clean(
+        {
+            "exception.type": type(error).__qualname__,
+            "exception.message": str(error),
+            "exception.stacktrace": "".join(traceback.format_exception(error)),
+        }
+    )
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """A message in the conventions' schema of chat histories; images and the like are told of, not sent."""
+    parts: list[dict[str, Any]] = []
+    if isinstance(message, ToolMessage):
+        parts.append({"type": "tool_call_response", "id": message.call_id, "response": message.content})
+    elif message.text:
+        parts.append({"type": "text", "content": message.text})
+    if isinstance(message, AssistantMessage):
+        for call in message.tool_calls:
+            arguments = json_object(call.arguments)
+            shown = call.arguments if arguments is None else arguments
+            parts.append({"type": "tool_call", "id": call.id, "name": call.name, "arguments": shown})
+    parts.extend({"type": "media", "mime_type": media.mime_type} for media in getattr(message, "media", ()))
+    return {"role": message.role, "parts": parts}
+
+
+def _json(values: Iterable[object]) -> str:
+    try:
+        return json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:  # arguments nested to the limit; an observer does not raise
+        return "[]"

@@ -1,0 +1,266 @@
+"""From a function's type hints to a JSON Schema, and from a model's arguments to the values it asks for."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from ...errors import ConfigurationError
+from ...loop.execution.arguments import ArgumentError
+from ..context import ToolContext
+from ..validation.feedback import conversion_problems, invalid_arguments, unknown_argument
+from .annotations import adapted, indescribable
+from .docstrings import parse_docstring
+from .json_schema import ToolJsonSchema, default_of, takes_null, tidy
+from .signature import Parameter, docstring, local_names, origin, parameters_of
+
+__all__ = ["FunctionDescription", "describe_function"]
+
+_ABSENT = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument that a model gives, and how its value becomes what the function asks for.
+
+    Args:
+        name: the parameter's name.
+        wire_name: the name that the model uses: an alias, where there is one.
+        description: what the docstring or the annotation says of it, unless a pydantic `Field` does.
+        adapter: pydantic's reading of the annotation.
+        default: the value when it is left out, `inspect.Parameter.empty` when there is none.
+        field: where the default comes from a `Field`, and so not from the function itself.
+        positional: whether it can only be passed by position.
+    """
+
+    name: str
+    wire_name: str
+    description: str | None
+    adapter: TypeAdapter[Any]
+    default: Any
+    field: FieldInfo | None
+    positional: bool
+
+    def convert(self, value: Any) -> Any:
+        """Turn JSON into the annotated type; also takes values that already have it.
+
+        Raises:
+            ValidationError: when it does not fit.
+        """
+        try:
+            return self.adapter.validate_python(value)
+        except ValidationError:
+            # strict models take a date as text from JSON only
+            try:
+                text = json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError, RecursionError):
+                text = ""
+            if not text:
+                raise
+            return self.adapter.validate_json(text)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDescription:
+    """What a function's signature and docstring say.
+
+    Args:
+        description: the docstring without its part on parameters.
+        parameters: the JSON Schema of the arguments.
+        arguments: in the function's order those that a model gives, and the parameters that take the context.
+    """
+
+    description: str
+    parameters: dict[str, Any]
+    arguments: tuple[Argument | Parameter, ...]
+
+    def bind(self, args: Mapping[str, Any], ctx: ToolContext) -> tuple[list[Any], dict[str, Any]]:
+        """Return the positional and keyword arguments of the call.
+
+        Raises:
+            ArgumentError: naming every argument that is missing, unknown or of the wrong type.
+        """
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        known = [a.wire_name for a in self.arguments if isinstance(a, Argument)]
+        problems = [unknown_argument(name, known) for name in args if name not in known]
+        for argument in self.arguments:
+            if isinstance(argument, Parameter):
+                value: Any = ctx
+            elif argument.wire_name in args:
+                try:
+                    value = argument.convert(args[argument.wire_name])
+                except ValidationError as error:
+                    problems.extend(conversion_problems(argument.wire_name, error))
+                    continue
+            elif argument.wire_name in self.parameters.get("required", ()):
+                problems.append(f"{argument.wire_name!r}: required, but missing")
+                continue
+            elif argument.default is _ABSENT:
+                value = None  # nullable, and left out
+            elif argument.field is not None:
+                value = _default_in(argument.field)  # anew: it may be made by a factory
+            elif argument.positional:
+                value = argument.default
+            else:
+                continue  # the function's own default
+            if argument.positional:
+                positional.append(value)
+            else:
+                keywords[argument.name] = value
+        if problems:
+            raise ArgumentError(invalid_arguments(ctx.tool_name, problems, self.parameters))
+        return positional, keywords
+
+
+_DESCRIBED: weakref.WeakKeyDictionary[Callable[..., Any], FunctionDescription] = weakref.WeakKeyDictionary()
+
+
+def describe_function(fn: Callable[..., Any]) -> FunctionDescription:
+    """Describe what a model has to send to have `fn` called.
+
+    The description of a plain function is kept as long as the function lives.
+
+    Raises:
+        ConfigurationError: for ``*args`` and ``**kwargs``, and for parameters of a type that JSON cannot express.
+    """
+    if not inspect.isfunction(fn):
+        return _describe(fn)
+    described = _DESCRIBED.get(fn)
+    if described is None:
+        described = _DESCRIBED[fn] = _describe(fn)
+    return described
+
+
+def _describe(fn: Callable[..., Any]) -> FunctionDescription:
+    description, documented = parse_docstring(docstring(fn))
+    arguments: list[Argument | Parameter] = []
+    parameters = parameters_of(fn)
+    if parameters and parameters[0].name in ("self", "cls") and _is_unbound(fn):
+        raise ConfigurationError(f"{origin(fn)} is a method without its object; pass the object, or object.method")
+    for parameter in parameters:
+        if parameter.variadic:
+            raise ConfigurationError(
+                f"{origin(fn)} takes *{parameter.name}: a model cannot be told what to send; name the parameters, "
+                "or give a schema with Tool(name, description, parameters, fn)"
+            )
+        arguments.append(parameter if parameter.injected else _argument(fn, parameter, documented.get(parameter.name)))
+    try:
+        schema = _object_schema(arguments)
+    except PydanticInvalidForJsonSchema:
+        raise _first_refusal(fn, parameters, arguments) from None
+    return FunctionDescription(description, schema, tuple(arguments))
+
+
+def _is_unbound(fn: Callable[..., Any]) -> bool:
+    """Whether a plain function was written in a class."""
+    *_, holder, _ = ("", *fn.__qualname__.split(".")) if inspect.isfunction(fn) else ("", "")
+    return holder not in ("", "<locals>")
+
+
+def _first_refusal(
+    fn: Callable[..., Any], parameters: Iterable[Parameter], arguments: Iterable[Argument | Parameter]
+) -> ConfigurationError:
+    """Find which argument cannot be described: the error of all of them together does not say."""
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        try:
+            if isinstance(argument, Argument):
+                argument.adapter.json_schema(schema_generator=ToolJsonSchema)
+        except PydanticInvalidForJsonSchema as error:
+            return _refusal(fn, parameter, str(error).splitlines()[0])
+    return ConfigurationError(f"the parameters of {origin(fn)} cannot be described together")
+
+
+def _argument(fn: Callable[..., Any], parameter: Parameter, documented: str | None) -> Argument:
+    annotation, default, field = parameter.annotation, parameter.default, None
+    if isinstance(default, FieldInfo):  # city: str = Field(description=...)
+        annotation, default = Annotated[annotation, default], _ABSENT
+    metadata = getattr(annotation, "__metadata__", ())
+    description, alias = documented, parameter.name
+    for extra in metadata:
+        if isinstance(extra, str):
+            description = extra
+        elif isinstance(extra, FieldInfo):
+            alias = extra.alias or alias
+            description = None if extra.description else description
+            if default is _ABSENT and _default_in(extra) is not _ABSENT:
+                field = extra
+    if metadata:
+        annotation = Annotated[annotation.__origin__, *map(_bare, metadata)]
+    reason = indescribable(annotation)
+    if reason is None:
+        try:
+            adapter: TypeAdapter[Any] = TypeAdapter(adapted(annotation))
+            if not adapter.pydantic_complete:  # a class within a function names another one there
+                adapter.rebuild(_types_namespace=local_names(fn))
+        except (PydanticUserError, NameError, TypeError, RuntimeError) as error:
+            reason = str(error).splitlines()[0]
+        else:
+            default = _default_in(field) if field is not None else default
+            return Argument(parameter.name, alias, description, adapter, default, field, parameter.positional)
+    raise _refusal(fn, parameter, reason)
+
+
+def _refusal(fn: Callable[..., Any], parameter: Parameter, reason: str) -> ConfigurationError:
+    annotation = parameter.annotation
+    shown = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    return ConfigurationError(
+        f"parameter {parameter.name!r} of {origin(fn)} has the type {shown}, which a model cannot be told of "
+        f"({reason}); use a type that JSON can express, or take the value from a ToolContext parameter or a "
+        "functools.partial"
+    )
+
+
+def _default_in(field: FieldInfo) -> Any:
+    if field.default_factory is not None:
+        return field.get_default(call_default_factory=True, validated_data={})
+    return _ABSENT if field.default in (PydanticUndefined, ...) else field.default
+
+
+def _bare(extra: Any) -> Any:
+    """A `Field` without what only means something in a model; pydantic warns of it elsewhere."""
+    if not isinstance(extra, FieldInfo):
+        return extra
+    bare = copy.copy(extra)
+    bare.alias = bare.validation_alias = bare.serialization_alias = None
+    bare.default, bare.default_factory = PydanticUndefined, None
+    return bare
+
+
+def _object_schema(arguments: list[Argument | Parameter]) -> dict[str, Any]:
+    """Put the arguments' schemas together: one object, its definitions at the root."""
+    given = [argument for argument in arguments if isinstance(argument, Argument)]
+    inputs: list[tuple[str, Literal["validation"], TypeAdapter[Any]]] = [
+        (argument.wire_name, "validation", argument.adapter) for argument in given
+    ]
+    schemas, shared = TypeAdapter.json_schemas(inputs, schema_generator=ToolJsonSchema)
+    definitions = {name: tidy(schema) for name, schema in shared.get("$defs", {}).items()}
+    properties: dict[str, Any] = {}
+    required = []
+    for argument in given:
+        schema = tidy(schemas[argument.wire_name, "validation"])
+        if argument.description:
+            schema["description"] = argument.description
+        nullable = takes_null(schema, definitions)
+        if argument.default is _ABSENT and not nullable:
+            required.append(argument.wire_name)
+        elif argument.default is not _ABSENT and (argument.default is not None or nullable):
+            schema.update(default_of(argument.adapter, argument.default))
+        properties[argument.wire_name] = schema
+    result: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        result["required"] = required
+    result["additionalProperties"] = False
+    if definitions:
+        result["$defs"] = definitions
+    return result

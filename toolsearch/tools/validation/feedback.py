@@ -1,0 +1,170 @@
+"""What is wrong with arguments, in words that a model can act on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..names import closest_names
+from .patterns import found_in
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError as SchemaError
+    from pydantic import ValidationError
+
+__all__ = [
+    "conversion_problems",
+    "extra_names",
+    "invalid_arguments",
+    "schema_problems",
+    "shown",
+    "signature_of",
+    "unknown_argument",
+]
+
+_MOST_PROBLEMS = 5
+_MOST_NAMES = 30
+_MOST_VALUES = 20
+_LONGEST_VALUE = 80
+
+_MISSING = "required, but missing"
+_EXPECTED = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "minProperties": "at least {} entries",
+    "maxProperties": "at most {} entries",
+    "pattern": "text that matches the pattern {}",
+    "const": "{}",
+}
+_EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+
+
+def invalid_arguments(name: str, problems: Sequence[str], parameters: Mapping[str, Any]) -> str:
+    """Return the answer to a call with wrong arguments: what is wrong with which, and what the tool takes."""
+    what = f"Invalid arguments for {name}:" if name else "Invalid arguments:"
+    listed = sorted(dict.fromkeys(problems), key=lambda problem: not problem.endswith(_MISSING))
+    lines = [f"- {problem}" for problem in listed]
+    if len(lines) > _MOST_PROBLEMS:
+        lines[_MOST_PROBLEMS:] = [f"- and {len(lines) - _MOST_PROBLEMS} more"]
+    return "\n".join([what, *lines, signature_of(parameters)])
+
+
+def signature_of(parameters: Mapping[str, Any]) -> str:
+    """Return which arguments a tool takes, and which of them it needs.
+
+    Example:
+        >>> signature_of({"properties": {"city": {}, "days": {}}, "required": ["city"]})
+        'Required: city. All arguments: city, days.'
+    """
+    known = [str(name) for name in parameters.get("properties", ())]
+    if not known:
+        return "It takes no arguments." if parameters.get("additionalProperties") is False else ""
+    required = parameters.get("required")
+    needed = [str(name) for name in required] if isinstance(required, list) else []
+    return f"Required: {_listed(needed, _MOST_NAMES) or 'none'}. All arguments: {_listed(known, _MOST_NAMES)}."
+
+
+def shown(value: Any) -> str:
+    """Return a value as JSON, cut where it is long.
+
+    Example:
+        >>> shown({"a": None})
+        '{"a": null}'
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+
+
+def extra_names(schema: Mapping[str, Any], instance: Mapping[str, Any]) -> list[str]:
+    """Return the keys of an object that its schema neither names nor has a pattern for."""
+    patterns = schema.get("patternProperties", {})
+    extras = [name for name in instance if name not in schema.get("properties", {})]
+    return [name for name in extras if all(found_in(pattern, name) is False for pattern in patterns)]
+
+
+def unknown_argument(name: str, known: Iterable[str], path: Sequence[Any] = ()) -> str:
+    """Return the problem of an argument, or of a key of the object at `path`, that the schema does not have."""
+    close = closest_names(name, known, 1)
+    suggestion = f"; did you mean {_path([*path, close[0]])!r}?" if close else ""
+    return f"{_path([*path, name])!r}: unknown argument{suggestion}"
+
+
+def conversion_problems(argument: str, error: ValidationError) -> list[str]:
+    """Return what pydantic says of the value of one argument."""
+    problems = []
+    for detail in error.errors(include_url=False, include_context=False):
+        path = _path([argument, *detail["loc"]])
+        sent = "" if detail["type"] == "missing" else f", got {shown(detail['input'])}"
+        problems.append(f"{path!r}: {detail['msg']}{sent}")
+    return problems
+
+
+def schema_problems(error: SchemaError, path: Sequence[Any] = ()) -> list[str]:
+    """Return what one violation of a JSON Schema means."""
+    path = [*path, *error.relative_path]
+    keyword = str(error.validator)
+    value: Any = error.validator_value
+    instance: Any = error.instance
+    where = repr(_path(path)) if path else "the arguments"
+    if keyword in _EXCLUSIVE and isinstance(error.schema, Mapping) and error.schema.get(_EXCLUSIVE[keyword]) is True:
+        keyword = _EXCLUSIVE[keyword]  # as draft 4 writes it
+    if keyword == "required" and isinstance(value, list):
+        return [f"{_path([*path, name])!r}: {_MISSING}" for name in value if name not in instance]
+    if keyword == "additionalProperties" and value is False:
+        schema: Any = error.schema
+        known = list(schema.get("properties", ()))
+        return [unknown_argument(name, known, path) for name in extra_names(schema, instance)]
+    if keyword in ("anyOf", "oneOf") and error.context:
+        return _choice(error, path, where)
+    if keyword == "type":
+        kinds = value if isinstance(value, list) else [value]
+        return [f"{where}: expected {' or '.join(_kind(kind) for kind in kinds)}, got {shown(instance)}"]
+    if keyword == "enum" and isinstance(value, list):
+        return [f"{where}: expected one of {_listed(map(shown, value), _MOST_VALUES)}, got {shown(instance)}"]
+    if keyword in _EXPECTED:
+        return [f"{where}: expected {_EXPECTED[keyword].format(shown(value))}, got {shown(instance)}"]
+    message = error.message if len(error.message) <= 3 * _LONGEST_VALUE else f"it does not fit {keyword!r}"
+    return [f"{where}: {message}"]
+
+
+def _choice(error: SchemaError, path: list[Any], where: str) -> list[str]:
+    """The types of all alternatives where the type is wrong for each, else what is wrong with the nearest one."""
+    branches = list(error.context or ())
+    if all(branch.validator == "type" and not branch.relative_path for branch in branches):
+        kinds: dict[str, None] = {}
+        for branch in branches:
+            value = branch.validator_value
+            kinds.update(dict.fromkeys(_kind(kind) for kind in (value if isinstance(value, list) else [value])))
+        return [f"{where}: expected {' or '.join(kinds)}, got {shown(error.instance)}"]
+    fitting = [branch for branch in branches if branch.validator != "type" or branch.relative_path]
+    chosen = fitting[0].relative_schema_path[0]
+    nearest = [branch for branch in fitting if branch.relative_schema_path[0] == chosen]
+    return [problem for branch in nearest for problem in schema_problems(branch, path)]
+
+
+def _kind(name: object) -> str:
+    return "true or false" if name == "boolean" else str(name)
+
+
+def _path(parts: Iterable[Any]) -> str:
+    """``filters[0].name``."""
+    text = ""
+    for part in parts:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _listed(names: Iterable[str], most: int) -> str:
+    listed = list(names)
+    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
