@@ -38,7 +38,7 @@ class ToolIndex(Protocol):
         """Return a searcher over exactly `tools`, whose names are distinct.
 
         Raises:
-            IndexFailure: if the set cannot be indexed.
+            IndexingError: if the set cannot be indexed.
         """
         ...
 

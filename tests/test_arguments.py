@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.loop.execution.arguments import ArgumentError, parse_arguments
+from toolsearch.loop.execution.arguments import ToolArgumentError, parse_arguments
 from toolsearch.tools.tool import Tool
 from toolsearch.tools.validation.patterns import found_in
 
@@ -40,7 +40,7 @@ def of(properties: dict, **rest: object) -> Tool:
 
 def problem(tool: Tool, arguments: object) -> str:
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    with pytest.raises(ArgumentError) as caught:
+    with pytest.raises(ToolArgumentError) as caught:
         parse_arguments(tool, text)
     return str(caught.value)
 
@@ -391,7 +391,7 @@ def test_no_pattern_takes_longer_than_its_text(schema, draft):
     for arguments in ({"x": VICTIM}, {VICTIM: 1}, {"y": {"x": VICTIM}}, {"y": {VICTIM: 1}}):
         try:
             assert parse_arguments(tool, json.dumps(arguments)) == arguments
-        except ArgumentError as error:
+        except ToolArgumentError as error:
             assert "Invalid arguments" in str(error)  # noqa: PT017
 
 
@@ -444,7 +444,7 @@ def test_any_json_is_taken_or_answered(value):
     for tool in (weather(), of({})):
         try:
             assert parse_arguments(tool, json.dumps(value)) == (value or {})
-        except ArgumentError as error:
+        except ToolArgumentError as error:
             assert len(str(error)) < 2000  # noqa: PT017
 
 
@@ -452,5 +452,5 @@ def test_any_json_is_taken_or_answered(value):
 def test_any_text_is_taken_or_answered(text):
     try:
         assert isinstance(parse_arguments(weather(), text), dict)
-    except ArgumentError as error:
+    except ToolArgumentError as error:
         assert "weather" in str(error)  # noqa: PT017

@@ -68,7 +68,7 @@ def test_a_consumer_can_refuse_a_call(ask: Ask) -> None:
 
     steps = [[("weather", {"city": "Gouda", "reason": "?", "sure": 1})], "ok"]
     client = ChatClient(ScriptedChatModel(steps), tools=AugmentedTools([weather], Thought, refuse))
-    assert ask(client, "Weather?").response.messages[1].content == "PermissionError: be surer"
+    assert ask(client, "Weather?").response.messages[1].text == "PermissionError: be surer"
 
 
 def test_what_a_tool_says_is_kept_under_tool_search_too(ask: Ask) -> None:

@@ -208,7 +208,7 @@ def test_what_a_call_is_answered(call: ToolCall, told: str, is_error: bool) -> N
 def test_a_failing_tool_is_answered_and_the_turn_goes_on(ask: Ask) -> None:
     model = ScriptedChatModel([[("send_mail", {"to": "ann"}), ("get_weather", {"city": "Delft"})], "ok"])
     response = ask(ChatClient(model, tools=[get_weather, send_mail]), "go").response
-    assert [(m.content, m.is_error) for m in results(response)] == [
+    assert [(m.text, m.is_error) for m in results(response)] == [
         ("ConnectionError: the mail server is down", True),
         ("1 days of sun in Delft", False),
     ]
@@ -224,7 +224,7 @@ def test_a_slow_tool_is_answered_when_its_time_is_up(ask: Ask) -> None:
     finally:
         released.set()
     told = "slow did not answer within 0.05 seconds; it may still be running."
-    assert [(m.content, m.is_error) for m in results(response)] == [(told, True), ("1 days of sun in Delft", False)]
+    assert [(m.text, m.is_error) for m in results(response)] == [(told, True), ("1 days of sun in Delft", False)]
 
 
 class Cancelled(BaseException):
@@ -273,7 +273,7 @@ def test_names_no_provider_accepts_are_sent_under_one_that_fits_and_called_by_it
     sent = model.requests[0].tools[0].name
     assert 1 <= len(sent) <= 64
     assert all(character.isascii() and (character.isalnum() or character in "_-") for character in sent)
-    assert [m.content for m in results(response)] == ["done"]
+    assert [m.text for m in results(response)] == ["done"]
 
 
 @pytest.mark.parametrize("index", ["regex", "bm25"])
@@ -298,9 +298,9 @@ def test_descriptions_of_any_size_and_script_can_be_searched_and_shown(index: st
     model = ScriptedChatModel([[("tool_search", {"query": "forecast"})], [("forecast", {})], "ok"])
     response = ChatClient(model, tools=tools, advisors=[ToolSearchAdvisor(index)]).call("go")
     found, ran = results(response)
-    assert "- forecast" in found.content
-    assert len(found.content) < 500
-    assert ran.content == "sun"
+    assert "- forecast" in found.text
+    assert len(found.text) < 500
+    assert ran.text == "sun"
 
 
 def test_duplicate_and_reserved_names_name_both_sources() -> None:
@@ -330,7 +330,7 @@ def test_a_pattern_that_would_take_a_backtracking_engine_for_ever_is_answered() 
     tools = [Tool(f"tool_{i}", "a" * 60 + "!", {}, lambda: "") for i in range(50)]
     model = ScriptedChatModel([[("tool_search", {"query": r"(a+)+$|(\w+\s?)*!!$"})], "ok"])
     response = ChatClient(model, tools=tools, advisors=[ToolSearchAdvisor("regex")]).call("go")
-    assert results(response)[0].content.startswith("No name or description matches")
+    assert results(response)[0].text.startswith("No name or description matches")
 
 
 def test_the_search_tool_s_schema() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolsearch.errors import ConfigurationError, IndexFailure
+from toolsearch.errors import ConfigurationError, IndexingError
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
 from toolsearch.indexes.lexical.query import parse
 from toolsearch.indexes.lexical.tool_terms import TermsCache, parameter_texts, shared_terms, tool_terms
@@ -165,7 +165,7 @@ def test_an_error_of_the_engine_is_an_index_failure(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(engine, "_LEAST_HEAP", 1)
     monkeypatch.setattr(engine, "_HEAP_PER_TOOL", 1)
-    with pytest.raises(IndexFailure, match="could not be indexed") as caught:
+    with pytest.raises(IndexingError, match="could not be indexed") as caught:
         Bm25ToolIndex().build([reference("get_weather")])
     assert isinstance(caught.value.__cause__, ValueError)
 

@@ -118,7 +118,7 @@ def test_an_error_of_the_model_is_raised_at_the_yield_and_can_be_handled(ask):
         try:
             response = yield request
         except ProviderError as error:
-            return ChatResponse.of_text(f"Sorry: {error}")
+            return ChatResponse.from_text(f"Sorry: {error}")
         return response
 
     outcome = ask(bare(ScriptedChatModel([ProviderError("down", status=503)]), fallback), "Hi")
@@ -236,7 +236,7 @@ def test_perform_gives_the_result_of_a_sync_callable_or_raises_its_error(ask):
         try:
             yield Perform(lambda: 1 // 0)
         except ZeroDivisionError:
-            return ChatResponse.of_text(f"{seven}, and an error")
+            return ChatResponse.from_text(f"{seven}, and an error")
         return (yield request)
 
     assert ask(bare(ScriptedChatModel(), work), "Hi").text_shown == "7, and an error"
@@ -257,7 +257,7 @@ class _AsyncSeven:
 def test_perform_awaits_async_callables_and_sync_drivers_refuse_them(ask, fn):
     @flow()
     def work(request: ChatRequest) -> AdvisorFlow:
-        return ChatResponse.of_text(str((yield Perform(fn))))
+        return ChatResponse.from_text(str((yield Perform(fn))))
 
     client = bare(ScriptedChatModel(), work)
     if ask.is_async:
@@ -285,12 +285,12 @@ def test_run_tools_can_be_asked_for_by_any_advisor(ask):
 
     @flow()
     def work(request: ChatRequest) -> AdvisorFlow:
-        calls = (ToolCall.of("1", "double", {"n": 4}),)
+        calls = (ToolCall.from_dict("1", "double", {"n": 4}),)
         batches.append((yield RunTools(calls=calls, tools={"double": tool}, request=request)))
         return (yield request)
 
     outcome = ask(bare(ScriptedChatModel(["done"]), work), "Hi")
-    assert [message.content for message in batches[0].messages] == ["8"]
+    assert [message.text for message in batches[0].messages] == ["8"]
     assert outcome.response.text == "done"
 
 
@@ -298,11 +298,11 @@ def test_run_tools_can_be_asked_for_by_any_advisor(ask):
 
 
 def _returns_response(request: ChatRequest) -> ChatResponse:
-    return ChatResponse.of_text("x")
+    return ChatResponse.from_text("x")
 
 
 async def _is_a_coroutine(request: ChatRequest) -> ChatResponse:
-    return ChatResponse.of_text("x")
+    return ChatResponse.from_text("x")
 
 
 async def _is_an_async_generator(request: ChatRequest) -> Any:
@@ -315,7 +315,7 @@ def _returns_nothing(request: ChatRequest) -> Generator[Any, Any, None]:
 
 def _yields_rubbish(request: ChatRequest) -> Generator[Any, Any, ChatResponse]:
     yield "please"
-    return ChatResponse.of_text("x")
+    return ChatResponse.from_text("x")
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def _read(ask: Any, client: ChatClient, shown: list[str]) -> None:
 
 
 def test_text_that_came_only_in_the_aggregate_is_shown_once(ask):
-    outcome = ask(bare(ScriptedChatModel([[ChatResponse.of_text("whole")]])), "Hi")
+    outcome = ask(bare(ScriptedChatModel([[ChatResponse.from_text("whole")]])), "Hi")
     assert outcome.text_shown == outcome.response.text == "whole"
     if ask.streams:
         assert outcome.chunks == ("whole",)
@@ -388,7 +388,7 @@ def test_text_that_came_only_in_the_aggregate_is_shown_once(ask):
 def test_a_response_made_without_the_model_is_one_piece(ask):
     @flow()
     def canned(request: ChatRequest) -> AdvisorFlow:
-        return ChatResponse.of_text("from me")
+        return ChatResponse.from_text("from me")
         yield request
 
     model = ScriptedChatModel()
@@ -420,7 +420,7 @@ def test_an_empty_answer_shows_nothing(ask):
 
 
 def test_calls_stay_inside_and_the_text_that_came_with_them_passes(ask):
-    call = ToolCall.of("1", "ping", {})
+    call = ToolCall.from_dict("1", "ping", {})
     first = [ChatChunk("Let me "), ChatChunk("look. ", (call,)), ChatChunk("", (call,))]
     aggregate = ChatResponse(messages=[_said("Let me look. ", call)], finish_reason="tool_calls")
     outcome = ask(ChatClient(ScriptedChatModel([[*first, aggregate], "Pong."]), tools=[ping]), "Hi")
@@ -484,7 +484,7 @@ def test_transformers_see_what_those_further_in_made_of_the_text(ask):
 def test_a_response_of_an_advisor_passes_only_the_transformers_further_out(ask):
     @flow(order=2)
     def canned(request: ChatRequest) -> AdvisorFlow:
-        return ChatResponse.of_text("the secret")
+        return ChatResponse.from_text("the secret")
         yield request
 
     outcome = ask(bare(ScriptedChatModel(), Redact(order=1), canned, Upper(order=3)), "Hi")
@@ -592,7 +592,7 @@ def test_the_better_of_two_buffered_answers_is_shown_whichever_it_was(ask):
 
 
 def test_buffering_outside_the_loop_shows_the_final_answer_of_the_accepted_turn(ask):
-    call = ToolCall.of("1", "ping", {})
+    call = ToolCall.from_dict("1", "ping", {})
     script = [_said("Looking.", call), "Draft", _said("Looking again.", call), "Final"]
     accept = Accept(lambda response: response.text == "Final", order=1)
     outcome = ask(ChatClient(ScriptedChatModel(script), tools=[ping], advisors=[accept]), "Hi")
@@ -600,7 +600,7 @@ def test_buffering_outside_the_loop_shows_the_final_answer_of_the_accepted_turn(
 
 
 def test_buffering_inside_the_loop_holds_each_round_back(ask):
-    call = ToolCall.of("1", "ping", {})
+    call = ToolCall.from_dict("1", "ping", {})
     script = ["draft", _said("Looking. ", call), "draft", "Final"]
     accept = Accept(lambda response: response.text != "draft", order=400)
     outcome = ask(ChatClient(ScriptedChatModel(script), tools=[ping], advisors=[accept]), "Hi")
@@ -641,7 +641,7 @@ class _AcceptSecond:
 @given(texts=TEXTS, kinds=ADVISORS, aggregate_only=st.booleans())
 def test_whatever_the_advisors_the_text_shown_is_that_of_the_response(texts, kinds, aggregate_only):
     def answer(request: ChatRequest) -> Any:
-        return [ChatResponse.of_text("".join(texts))] if aggregate_only or not texts else pieces(*texts)
+        return [ChatResponse.from_text("".join(texts))] if aggregate_only or not texts else pieces(*texts)
 
     advisors = [_advisor(kind, order) for order, kind in enumerate(kinds)]
     stream = bare(ScriptedChatModel(answer), *advisors).stream("Hi")
@@ -653,7 +653,7 @@ def test_whatever_the_advisors_the_text_shown_is_that_of_the_response(texts, kin
 def test_with_a_tool_loop_it_ends_with_that_of_the_response_and_is_just_that_if_buffered(
     texts, outside, inside, rounds
 ):
-    call = ToolCall.of("1", "ping", {})
+    call = ToolCall.from_dict("1", "ping", {})
 
     def answer(request: ChatRequest) -> Any:
         if sum(message.role == "tool" for message in request.messages) < rounds:

@@ -114,15 +114,15 @@ def test_a_conversation_with_its_own_instructions_keeps_them(ask):
 
 
 def test_options_session_tenant_and_context_are_in_the_request(ask):
-    request = request_of(ask, "Hi", session_id="s", tenant="t", context={"a": 1}, temperature=0, stop=["x"])
-    assert (request.session_id, request.tenant) == ("s", "t")
+    request = request_of(ask, "Hi", session_id="s", tenant_id="t", context={"a": 1}, temperature=0, stop=["x"])
+    assert (request.session_id, request.tenant_id) == ("s", "t")
     assert dict(request.options) == {"temperature": 0, "stop": ["x"]}
     assert dict(request.context) == {"a": 1}
 
 
 def test_without_a_session_there_is_none(ask):
     request = request_of(ask, "Hi")
-    assert (request.session_id, request.tenant) == (None, None)
+    assert (request.session_id, request.tenant_id) == (None, None)
 
 
 def test_context_of_the_call_wins_over_the_clients(ask):

@@ -16,14 +16,14 @@ def test_both_are_clocks_that_do_not_go_back(clock: Clock) -> None:
     before = clock.monotonic()
     clock.sleep(0)
     clock.sleep(-1)
-    anyio.run(clock.asleep, 0)
+    anyio.run(clock.sleep_async, 0)
     assert clock.monotonic() >= before
 
 
 def test_the_fake_clock_moves_by_what_it_is_told_and_records_each_wait() -> None:
     clock = FakeClock(100)
     clock.sleep(1.5)
-    anyio.run(clock.asleep, 2)
+    anyio.run(clock.sleep_async, 2)
     assert clock.advance(10) == 113.5
     assert (clock(), clock.monotonic(), clock.sleeps) == (113.5, 113.5, [1.5, 2])
 

@@ -14,7 +14,7 @@ from toolsearch import (
     ConfigurationError,
     Disclosure,
     DisclosureSettings,
-    IndexFailure,
+    IndexingError,
     SessionToolIndex,
     ToolReference,
     ToolSet,
@@ -113,7 +113,7 @@ def test_an_unknown_category_is_answered_with_those_that_exist() -> None:
 
 
 def test_a_repeated_search_says_so_and_its_finds_stay_callable() -> None:
-    with disclosure(accumulate=False).open("ann", TOOLS) as turn:
+    with disclosure(keep_revealed=False).open("ann", TOOLS) as turn:
         turn.declare()
         turn.search("get_weather", 1)
         turn.declare()
@@ -125,7 +125,7 @@ def test_a_repeated_search_says_so_and_its_finds_stay_callable() -> None:
 
 
 def test_the_search_budget_ends_searching_for_the_turn_only() -> None:
-    machine = disclosure(search_budget=2)
+    machine = disclosure(max_searches=2)
     with machine.open("ann", TOOLS) as turn:
         for query in ("send_mail", "read_mail"):
             turn.search(query, 1)
@@ -143,7 +143,7 @@ def test_max_results_is_clamped(asked: int | None, given_: int) -> None:
 
 
 def test_without_accumulation_the_latest_round_is_kept_with_all_its_parallel_searches() -> None:
-    with disclosure(accumulate=False).open("ann", TOOLS) as turn:
+    with disclosure(keep_revealed=False).open("ann", TOOLS) as turn:
         turn.declare()
         turn.search("send_mail", 1)
         assert turn.declare() == ("send_mail",)
@@ -167,7 +167,7 @@ def test_an_undiscovered_tool_is_loaded_and_answered_with_its_schema() -> None:
 
 
 def test_run_undiscovered_runs_it() -> None:
-    with disclosure(run_undiscovered=True).open("ann", TOOLS) as turn:
+    with disclosure(run_unrevealed=True).open("ann", TOOLS) as turn:
         turn.declare()
         assert turn.call("get_weather") is None
         assert turn.declare() == ("get_weather",)
@@ -245,7 +245,7 @@ def test_the_offer_is_frozen_and_later_sources_are_told_of_in_results() -> None:
 
 
 def test_bypass_sends_everything_in_order_and_stays_decided() -> None:
-    machine = disclosure(bypass_below=100)
+    machine = disclosure(reveal_all_below=100)
     with machine.open("ann", TOOLS, tokens=99) as turn:
         assert turn.declare() == NAMES
         assert not turn.offers_search
@@ -258,9 +258,9 @@ def test_bypass_sends_everything_in_order_and_stays_decided() -> None:
 
 
 def test_preselect_discloses_what_fits_the_users_words() -> None:
-    with disclosure(preselect=2).open("ann", TOOLS, text="play some music") as turn:
+    with disclosure(reveal_upfront=2).open("ann", TOOLS, text="play some music") as turn:
         assert set(turn.declare()) == {"play_music", "stop_music"}
-        assert turn.loaded == list(turn.declare())
+        assert turn.revealed == list(turn.declare())
 
 
 def test_restore_declares_again_and_ignores_what_does_not_exist() -> None:
@@ -279,7 +279,7 @@ def test_a_new_session_is_restored_from_history_a_known_one_is_not() -> None:
 
 
 def test_max_loaded_drops_the_least_recently_used_but_nothing_of_this_turn() -> None:
-    machine = disclosure(max_loaded=2, max_results=1)
+    machine = disclosure(max_revealed=2, max_results=1)
     with machine.open("ann", TOOLS) as turn:
         turn.search("send_mail")
         turn.search("read_mail")
@@ -294,7 +294,7 @@ def test_max_loaded_drops_the_least_recently_used_but_nothing_of_this_turn() -> 
 
 
 def test_restored_tools_keep_to_max_loaded_the_latest_stay() -> None:
-    machine = disclosure(max_loaded=2)
+    machine = disclosure(max_revealed=2)
     with machine.open("ann", TOOLS, history=NAMES[:5]) as turn:
         assert turn.declare() == NAMES[3:5]
     machine.restore("bob", NAMES[:4])
@@ -326,7 +326,7 @@ class OddIndex:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"), [([], ConfigurationError), (IndexFailure("down"), IndexFailure), (KeyError("x"), KeyError)]
+    ("answer", "error"), [([], ConfigurationError), (IndexingError("down"), IndexingError), (KeyError("x"), KeyError)]
 )
 def test_a_search_that_fails_is_logged_with_its_traceback(
     answer: object, error: type[Exception], caplog: pytest.LogCaptureFixture
@@ -344,14 +344,14 @@ def test_a_search_that_fails_is_logged_with_its_traceback(
 )
 def test_preselect_discloses_nothing_for_words_that_fit_no_tool(text: str) -> None:
     """What is disclosed stays, and is paid for in every round."""
-    with disclosure(preselect=2).open("ann", TOOLS, text=text) as turn:
+    with disclosure(reveal_upfront=2).open("ann", TOOLS, text=text) as turn:
         assert turn.offers_search
         assert turn.declare() == ()
 
 
 def test_an_index_that_is_down_does_not_stop_a_turn_that_preselects() -> None:
-    settings = DisclosureSettings(preselect=2)
-    machine = Disclosure(SessionToolIndex(OddIndex(IndexFailure("down"))), settings)  # type: ignore[arg-type]
+    settings = DisclosureSettings(reveal_upfront=2)
+    machine = Disclosure(SessionToolIndex(OddIndex(IndexingError("down"))), settings)  # type: ignore[arg-type]
     with machine.open("ann", TOOLS, text="mail") as turn:
         assert turn.declare() == ()
 
@@ -386,10 +386,10 @@ def test_parallel_turns_of_one_session_lose_no_find() -> None:
     [
         {"max_results": 0},
         {"max_results": 11},
-        {"preselect": -1},
-        {"max_loaded": 0},
-        {"search_budget": 0},
-        {"bypass_below": 0},
+        {"reveal_upfront": -1},
+        {"max_revealed": 0},
+        {"max_searches": 0},
+        {"reveal_all_below": 0},
     ],
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, int]) -> None:
@@ -409,7 +409,7 @@ STEPS = st.lists(
 
 @given(STEPS, st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
 def test_the_declared_list_only_ever_grows_at_its_end(steps: list[tuple[str, str]], pinned: list[str]) -> None:
-    machine = disclosure(max_results=2, search_budget=None)
+    machine = disclosure(max_results=2, max_searches=None)
 
     def opened() -> DisclosureTurn:
         return machine.open("ann", TOOLS, pinned=pinned)

@@ -101,7 +101,7 @@ def test_the_events_of_a_stream_tell_the_turn_in_order(ask_streaming):
     assert set(kinds[6:-1]) == {ChatChunk}
     assert [event.number for event in outcome.events if isinstance(event, RoundStarted)] == [1, 2]
     finished = [event for event in outcome.events if isinstance(event, ToolFinished)]
-    assert [(event.call.id, event.message.call_id) for event in finished] == [
+    assert [(event.call.id, event.message.tool_call_id) for event in finished] == [
         ("call_1", "call_1"),
         ("call_2", "call_2"),
     ]
@@ -127,7 +127,7 @@ def test_tools_of_a_provider_are_asked_for_beside_the_event_loop(ask):
 def test_sync_work_runs_beside_the_event_loop_and_on_the_callers_thread_without_one(ask):
     def work(request: ChatRequest) -> AdvisorFlow:
         thread = yield Perform(threading.current_thread)
-        return ChatResponse.of_text(str(thread is threading.main_thread()))
+        return ChatResponse.from_text(str(thread is threading.main_thread()))
 
     outcome = ask(ChatClient(ScriptedChatModel(), advisors=[Flow(work)]), "Hi")
     assert outcome.response.text == str(not ask.is_async)
@@ -469,8 +469,8 @@ def test_a_stream_without_an_aggregate_is_an_error_that_may_be_tried_again(ask_s
 @pytest.mark.parametrize(
     ("pieces", "says"),
     [
-        ([ChatResponse.of_text("a"), ChatChunk("b"), ChatResponse.of_text("ab")], "a chunk after its aggregate"),
-        ([ChatChunk("a"), ChatResponse.of_text("a"), ChatResponse.of_text("a")], "another after its aggregate"),
+        ([ChatResponse.from_text("a"), ChatChunk("b"), ChatResponse.from_text("ab")], "a chunk after its aggregate"),
+        ([ChatChunk("a"), ChatResponse.from_text("a"), ChatResponse.from_text("a")], "another after its aggregate"),
     ],
 )
 def test_nothing_may_follow_the_aggregate(ask_streaming, pieces, says):
@@ -511,7 +511,7 @@ class _AsyncItems:
 
 
 def test_a_stream_of_a_model_need_not_be_a_generator(ask):
-    outcome = ask(ChatClient(PlainModel(ChatChunk("a"), ChatChunk("b"), ChatResponse.of_text("ab"))), "Hi")
+    outcome = ask(ChatClient(PlainModel(ChatChunk("a"), ChatChunk("b"), ChatResponse.from_text("ab"))), "Hi")
     assert outcome.text_shown == "ab"
 
 
@@ -546,16 +546,16 @@ class MixedUpModel:
     """A model whose sync methods are async and the other way round."""
 
     async def call(self, request: ChatRequest) -> Any:
-        return ChatResponse.of_text("a")
+        return ChatResponse.from_text("a")
 
     def acall(self, request: ChatRequest) -> Any:
-        return ChatResponse.of_text("a")
+        return ChatResponse.from_text("a")
 
     async def stream(self, request: ChatRequest) -> Any:
-        yield ChatResponse.of_text("a")
+        yield ChatResponse.from_text("a")
 
     async def astream(self, request: ChatRequest) -> Any:
-        return [ChatResponse.of_text("a")]
+        return [ChatResponse.from_text("a")]
 
 
 async def _read(stream: Any) -> list[Any]:
@@ -650,7 +650,7 @@ def test_turns_in_many_threads_do_not_mix():
 
     def answer(request: ChatRequest) -> Any:
         last = request.messages[-1]
-        return last.content if last.role == "tool" else [("say", {"text": last.text})]
+        return last.text if last.role == "tool" else [("say", {"text": last.text})]
 
     client = ChatClient(ScriptedChatModel(answer), tools=[say])
     with ThreadPoolExecutor(8) as pool:
@@ -675,7 +675,7 @@ def test_turns_in_many_tasks_do_not_mix(backend):
 
         def answer(request: ChatRequest) -> Any:
             last = request.messages[-1]
-            return last.content if last.role == "tool" else [("say", {"text": last.text})]
+            return last.text if last.role == "tool" else [("say", {"text": last.text})]
 
         client = ChatClient(ScriptedChatModel(answer), tools=[say])
         texts: dict[int, str] = {}
@@ -699,7 +699,7 @@ def test_a_turn_may_run_inside_a_tool_of_another(ask):
         return inner.call(question).text
 
     outcome = ask(ChatClient(ScriptedChatModel([[("consult", {"question": "?"})], "done"]), tools=[consult]), "Hi")
-    assert [m.content for m in outcome.response.messages if m.role == "tool"] == ["inner answer"]
+    assert [m.text for m in outcome.response.messages if m.role == "tool"] == ["inner answer"]
 
 
 def test_the_clock_of_the_client_is_the_one_that_waits(ask):

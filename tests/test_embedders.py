@@ -16,7 +16,7 @@ pytest.importorskip("faiss", reason="the extra `vector` is not installed")
 import numpy as np
 from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
-from toolsearch.errors import ConfigurationError, IndexFailure
+from toolsearch.errors import ConfigurationError, IndexingError
 from toolsearch.indexes import (
     Bm25ToolIndex,
     HybridToolIndex,
@@ -118,7 +118,7 @@ def test_while_the_hub_is_away_a_hybrid_goes_on_and_asks_seldom(
     assert all("the model 'org/model' could not be loaded: not in the cache" in message for message in caplog.messages)
 
     clock.advance(49)
-    with pytest.raises(IndexFailure, match="'org/model' could not be loaded: not in the cache"):
+    with pytest.raises(IndexingError, match="'org/model' could not be loaded: not in the cache"):
         embedder.embed(["a"])
     assert tries.calls == ["cache"]
 
@@ -135,7 +135,7 @@ def test_a_failure_that_was_quick_may_be_tried_again_at_once(tries: SimpleNamesp
     tries.load = slow(clock, 0, OSError("busy"))
     embedder = SentenceTransformerEmbedder("org/model", clock=clock)
     for _ in range(2):
-        with pytest.raises(IndexFailure, match="busy"):
+        with pytest.raises(IndexingError, match="busy"):
             embedder.embed(["a"])
     assert tries.calls == ["cache", "hub"] * 2
 
@@ -145,6 +145,6 @@ def test_the_longest_wait_is_five_minutes(tries: SimpleNamespace, clock: FakeClo
     embedder = SentenceTransformerEmbedder("org/model", clock=clock)
     for seconds, calls in ((0, 2), (299, 2), (1, 4)):
         clock.advance(seconds)
-        with pytest.raises(IndexFailure, match="timeout"):
+        with pytest.raises(IndexingError, match="timeout"):
             embedder.embed(["a"])
         assert len(tries.calls) == calls

@@ -18,7 +18,7 @@ from toolsearch import (
     ToolSearchError,
     Usage,
 )
-from toolsearch.loop.execution.arguments import ArgumentError
+from toolsearch.loop.execution.arguments import ToolArgumentError
 from toolsearch.mcp import McpServerError, McpToolError
 from toolsearch.testing import ScriptExhaustedError
 
@@ -37,7 +37,7 @@ def made(kind: type[Exception]) -> Exception:
 
 EXPORTED = [getattr(toolsearch, name) for name in toolsearch.__all__]
 KINDS = [kind for kind in EXPORTED if isinstance(kind, type) and issubclass(kind, Exception)]
-KINDS += [ArgumentError, McpServerError, McpToolError, ScriptExhaustedError]
+KINDS += [ToolArgumentError, McpServerError, McpToolError, ScriptExhaustedError]
 WAYS = {
     **{f"pickle {number}": lambda e, n=number: pickle.loads(pickle.dumps(e, n)) for number in range(2, 6)},
     "copy": copy.copy,

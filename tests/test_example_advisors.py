@@ -123,7 +123,7 @@ def test_the_gate_lets_nothing_run_that_was_declined(ask: Ask, page: SimpleNames
 
 def results(outcome: Any) -> list[str]:
     """What the model was told."""
-    return [message.content for message in outcome.response.messages if isinstance(message, ToolMessage)]
+    return [message.text for message in outcome.response.messages if isinstance(message, ToolMessage)]
 
 
 def test_the_gate_is_not_asked_about_searches_and_tools_that_will_not_run(ask: Ask, page: SimpleNamespace) -> None:
@@ -183,7 +183,7 @@ def call_chunks(name: str, arguments: dict[str, Any]) -> list[Any]:
 def test_a_subclass_changes_what_a_late_round_is_sent(ask: Ask, page: SimpleNamespace) -> None:
     script = [*([("look_up", {"word": str(n)})] for n in range(6)), "Done."]
     model = ScriptedChatModel(script)
-    client = ChatClient(model, tools=[look_up], advisors=[page.Reminding("regex", run_undiscovered=True)])
+    client = ChatClient(model, tools=[look_up], advisors=[page.Reminding("regex", run_unrevealed=True)])
     ask(client, "Go")
     ends = [getattr(request.messages[-1], "text", "") for request in model.requests]
     assert ends[5:] == ["Come to an end.", "Come to an end."]

@@ -67,7 +67,7 @@ def release() -> Iterator[threading.Event]:
 
 def batch_of(*calls: Any, tools: Any = (), request: ChatRequest | None = None, **options: Any) -> RunTools:
     made = tuple(
-        call if isinstance(call, ToolCall) else ToolCall.of(f"call_{n}", call[0], call[1])
+        call if isinstance(call, ToolCall) else ToolCall.from_dict(f"call_{n}", call[0], call[1])
         for n, call in enumerate(calls)
     )
     return RunTools(
@@ -76,7 +76,7 @@ def batch_of(*calls: Any, tools: Any = (), request: ChatRequest | None = None, *
 
 
 def contents(result: ToolBatchResult) -> list[str]:
-    return [message.content for message in result.messages]
+    return [message.text for message in result.messages]
 
 
 def twin(name: str, body: Callable[[], Any], *, is_async: bool, **options: Any) -> Tool:
@@ -146,13 +146,13 @@ def test_async_and_sync_tools_of_a_batch_run_at_the_same_time(backend):
 def test_two_hundred_calls_are_one_batch(execute):
     result = execute(*[("echo", {"text": str(n)}) for n in range(200)], tools=[echo])
     assert contents(result) == [str(n) for n in range(200)]
-    assert [message.call_id for message in result.messages] == [f"call_{n}" for n in range(200)]
+    assert [message.tool_call_id for message in result.messages] == [f"call_{n}" for n in range(200)]
 
 
 def test_calls_with_one_id_all_get_their_results(execute):
-    calls = [ToolCall.of("same", "echo", {"text": text}) for text in "abc"]
+    calls = [ToolCall.from_dict("same", "echo", {"text": text}) for text in "abc"]
     result = execute(*calls, tools=[echo])
-    assert [(message.call_id, message.content) for message in result.messages] == [("same", text) for text in "abc"]
+    assert [(message.tool_call_id, message.text) for message in result.messages] == [("same", text) for text in "abc"]
 
 
 @pytest.mark.parametrize(("value", "content"), [(None, "Done"), ("", ""), ("text", "text"), ({"a": [1]}, '{"a":[1]}')])
@@ -170,7 +170,7 @@ def test_a_converter_that_fails_is_an_error_of_the_tool(execute):
     tool = Tool("give", fn=lambda: 1, result_converter=lambda value: value / 0)
     (message,) = execute(("give", {}), tools=[tool]).messages
     assert message.is_error
-    assert message.content.startswith("ZeroDivisionError")
+    assert message.text.startswith("ZeroDivisionError")
 
 
 @pytest.mark.parametrize("arguments", ["", "  ", "{}", "null"])
@@ -188,7 +188,7 @@ def test_arguments_that_do_not_fit_are_answered_and_nothing_is_run(execute, argu
 
     (message,) = execute(ToolCall("1", "count", arguments), tools=[Tool.from_function(count)]).messages
     assert message.is_error
-    assert "count" in message.content
+    assert "count" in message.text
     assert ran == []
 
 
@@ -197,9 +197,9 @@ def test_a_tool_knows_its_call_and_its_session(execute):
 
     def look(ctx: ToolContext) -> None:
         """Look."""
-        seen.append((dict(ctx), ctx.call_id, ctx.tool_name, ctx.session_id, ctx.tenant))
+        seen.append((dict(ctx), ctx.tool_call_id, ctx.tool_name, ctx.session_id, ctx.tenant_id))
 
-    request = ChatRequest(messages=(), context={"user": 7}, session_id="s", tenant="t")
+    request = ChatRequest(messages=(), context={"user": 7}, session_id="s", tenant_id="t")
     execute(ToolCall("id-1", "look"), tools=[Tool.from_function(look)], request=request)
     assert seen == [({"user": 7}, "id-1", "look", "s", "t")]
 
@@ -244,7 +244,7 @@ def test_a_batch_in_which_everything_was_answered_runs_nothing(execute):
 def test_a_definition_without_a_function_is_an_error_for_the_model(execute):
     (message,) = execute(("listed", {}), tools=[Tool("listed", parameters={"type": "object"})]).messages
     assert message.is_error
-    assert "without a function" in message.content
+    assert "without a function" in message.text
 
 
 # --- lanes -----------------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ def test_an_exception_that_is_raised_is_not_logged(execute, caplog):
 @pytest.mark.parametrize("error", [ValueError(), TimeoutError("mine"), RuntimeError("x"), NotImplementedError()])
 def test_an_exception_is_answered_with_its_type_and_text(execute, error):
     (message,) = execute(("fail", {}), tools=[Tool("fail", fn=fails(error))]).messages
-    assert message.content == (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    assert message.text == (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -349,8 +349,8 @@ def test_an_error_that_would_end_a_generator_is_an_error_of_the_tool(execute, is
         execute = Execute("asyncio")
     tool = twin("fail", lambda: next(iter(())), is_async=is_async)
     result = execute(("fail", {}), ("echo", {"text": "a"}), tools=[tool, echo])
-    assert "StopIteration" in result.messages[0].content
-    assert result.messages[1].content == "a"
+    assert "StopIteration" in result.messages[0].text
+    assert result.messages[1].text == "a"
 
 
 @pytest.mark.parametrize("raise_on_error", [True, (LookupError,), (ValueError, KeyError)])

@@ -69,7 +69,7 @@ def test_methods_of_any_visibility_and_kind_of_a_nested_class_are_tools(ask: Ask
 
 
 def contents(response: ChatResponse) -> list[str]:
-    return [message.content for message in response.messages if isinstance(message, ToolMessage)]
+    return [message.text for message in response.messages if isinstance(message, ToolMessage)]
 
 
 class Foreign:
@@ -158,7 +158,7 @@ def test_results_returned_directly_stay_messages_with_the_ids_and_names_of_their
     client = ChatClient(ScriptedChatModel([[("a", {}), ("b", {})]]), tools=tools)
     response = ask(client, "go").response
     results = [message for message in response.messages if isinstance(message, ToolMessage)]
-    assert [(message.call_id, message.name) for message in results] == [("call_1", "a"), ("call_2", "b")]
+    assert [(message.tool_call_id, message.name) for message in results] == [("call_1", "a"), ("call_2", "b")]
     assert response.text == '{"a": 1}\n{"b":  2}'  # to the letter, no model came between
 
 
@@ -202,8 +202,8 @@ def test_the_defaults_of_tool_search() -> None:
     advisor = ToolSearchAdvisor()
     assert advisor.describe() == {"advisor": "ToolSearchAdvisor", "index": "Bm25ToolIndex"}
     settings = advisor.disclosure.settings
-    assert (advisor.order, settings.max_results, settings.accumulate) == (300, 5, True)
-    assert (settings.bypass_below, settings.preselect, settings.run_undiscovered) == (None, 0, False)
+    assert (advisor.order, settings.max_results, settings.keep_revealed) == (300, 5, True)
+    assert (settings.reveal_all_below, settings.reveal_upfront, settings.run_unrevealed) == (None, 0, False)
 
 
 def test_tools_run_by_the_caller_are_observed() -> None:

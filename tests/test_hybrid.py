@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 
-from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexFailure, MissingExtraError
+from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexingError, MissingExtraError
 from toolsearch.indexes.bm25.index import Bm25ToolIndex
 from toolsearch.indexes.hybrid.index import HybridToolIndex
 from toolsearch.indexes.reference import ToolReference
@@ -284,13 +284,13 @@ def test_no_match_while_a_part_is_lost_tells_of_both():
 
 
 def test_only_when_all_parts_fail_the_hybrid_fails(word_embedder):
-    with pytest.raises(IndexFailure, match="embedding service is down") as caught:
+    with pytest.raises(IndexingError, match="embedding service is down") as caught:
         HybridToolIndex([Broken(), Broken()]).build(TOOLS)
     assert isinstance(caught.value.__cause__, ConnectionError)
     pytest.importorskip("faiss")
     rows = {1: [[float("nan")]], 4: [[1.0]] * 4}
     searcher = HybridToolIndex([VectorToolIndex(lambda texts: rows[len(texts)])]).build(TOOLS)
-    with pytest.raises(IndexFailure, match="NaN"):
+    with pytest.raises(IndexingError, match="NaN"):
         searcher.search("weather")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from toolsearch.errors import IndexFailure
+from toolsearch.errors import IndexingError
 from toolsearch.indexes import (
     Bm25ToolIndex,
     HybridToolIndex,
@@ -119,7 +119,7 @@ class TestHybridWithARealModelContract(ToolIndexSuite):
 
 def test_a_function_that_scores_a_tool_that_is_not_there_is_an_error_of_the_index():
     searcher = RankedSearcher([ToolReference(name="a")], lambda query: {"b": 1.0}, search_type="MyIndex")
-    with pytest.raises(IndexFailure, match="MyIndex scored 'b'"):
+    with pytest.raises(IndexingError, match="MyIndex scored 'b'"):
         searcher.search("anything")
 
 

@@ -158,7 +158,7 @@ def test_environment_is_not_inherited(kit: McpTools, monkeypatch: pytest.MonkeyP
 
 
 def test_context_of_the_application_is_not_sent(kit: McpTools) -> None:
-    meta = by_name(kit)["meta"].call({}, ToolContext({"user_id": "u-77"}, call_id="call_9", session_id="s-5"))
+    meta = by_name(kit)["meta"].call({}, ToolContext({"user_id": "u-77"}, tool_call_id="call_9", session_id="s-5"))
     assert all(secret not in meta for secret in ("u-77", "user_id", "call_9", "s-5"))
 
 
@@ -493,11 +493,11 @@ def test_model_uses_tools_in_every_driver(kit: McpTools, ask: Any) -> None:
     model = ScriptedChatModel([calls, "Done."])
     assert ask(ChatClient(model, tools=[kit]), "Go on.").response.text == "Done."
     echo, picture, fail, add = (m for m in model.requests[1].messages if isinstance(m, ToolMessage))
-    assert (echo.content, echo.is_error) == ("é", False)
-    assert picture.content.startswith("a caption")
+    assert (echo.text, echo.is_error) == ("é", False)
+    assert picture.text.startswith("a caption")
     assert picture.media == (Media("image/png", b"png bytes"),)
-    assert (fail.content, fail.is_error) == ("no luck", True)
-    assert add.content == '{"sum":3}'
+    assert (fail.text, fail.is_error) == ("no luck", True)
+    assert add.text == '{"sum":3}'
 
 
 def test_model_is_told_that_a_server_is_gone_and_the_turn_goes_on() -> None:
@@ -507,10 +507,10 @@ def test_model_is_told_that_a_server_is_gone_and_the_turn_goes_on() -> None:
     with McpTools(*servers, prefix="always", reconnect=None) as mcp:
         assert ChatClient(model, tools=[mcp]).call("Go on.").text == "Sorry."
     get, crash, get_again, other = (m for m in model.requests[2].messages if isinstance(m, ToolMessage))
-    assert (get.content, get.is_error) == ("a.get {}", False)
+    assert (get.text, get.is_error) == ("a.get {}", False)
     assert crash.is_error
-    assert get_again.content.startswith("server 'a' is not running")
-    assert (other.content, other.is_error) == ("b.get {}", False)
+    assert get_again.text.startswith("server 'a' is not running")
+    assert (other.text, other.is_error) == ("b.get {}", False)
 
 
 def test_new_tools_are_in_the_next_turn() -> None:

@@ -83,8 +83,8 @@ def test_python_servers_answer_in_a_searched_conversation(ask: Any, repository: 
         client = ChatClient(model, tools=[mcp], advisors=[ToolSearchAdvisor("bm25")])
         assert ask(client, "What was done, and when?").response.text == "Done."
     log, time, nowhere = [m for m in model.requests[-1].messages if isinstance(m, ToolMessage)][-3:]
-    assert "The first commit" in log.content
-    assert "T00:00:00" in time.content
+    assert "The first commit" in log.text
+    assert "T00:00:00" in time.text
     assert nowhere.is_error
 
 
@@ -121,7 +121,7 @@ def test_model_uses_the_reference_server(ask: Any) -> None:
         assert ask(ChatClient(model, tools=[mcp]), "Go.").response.text == "Forty-two."
     image, total = (m for m in model.requests[-1].messages if isinstance(m, ToolMessage))
     assert image.media[0].mime_type == "image/png"
-    assert "42" in total.content
+    assert "42" in total.text
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the process in /proc")

@@ -208,7 +208,7 @@ def test_unknown_tool_is_answered_with_the_closest(mcp: McpTools) -> None:
 def test_model_uses_served_tools_in_every_driver(mcp: McpTools, ask: Any) -> None:
     model = ScriptedChatModel([[("weather", {"city": "Gouda"}), ("greet", {"name": "Ann"})], "Done."])
     assert ask(ChatClient(model, tools=[mcp]), "Go.").response.text == "Done."
-    assert [message.content for message in model.requests[1].messages[-2:]] == [
+    assert [message.text for message in model.requests[1].messages[-2:]] == [
         '{"city":"Gouda","degrees":21}',
         "hello Ann",
     ]

@@ -36,7 +36,7 @@ def results(request: ChatRequest) -> dict[str, ToolMessage]:
 
 def answer(words: str, *names: str) -> Callable[[ChatRequest], str]:
     """A model's answer made of what the tools said."""
-    return lambda request: words.format(*(results(request)[name].content for name in names))
+    return lambda request: words.format(*(results(request)[name].text for name in names))
 
 
 def declared(model: ScriptedChatModel) -> list[list[str]]:
@@ -101,9 +101,9 @@ def test_turn_is_finished_with_correct_answers_whatever_servers_do(ask: Any, tmp
         assert first.text == 'archive.echo {"n": 1}; slow.get {"n": 2}; grown'
         broken = results(model.requests[2])
         assert broken["wait"].is_error
-        assert broken["wait"].content.startswith("server 'archive' stopped while it ran 'wait'")
+        assert broken["wait"].text.startswith("server 'archive' stopped while it ran 'wait'")
         assert broken["hang"].is_error
-        assert "did not answer within 2 s" in broken["hang"].content
+        assert "did not answer within 2 s" in broken["hang"].text
         assert not broken["grow"].is_error
 
         conversation = [*first.messages]
@@ -150,8 +150,8 @@ def test_found_tools_outlive_a_server_that_is_gone_for_a_while() -> None:
         client = ChatClient(model, tools=[mcp], advisors=[ToolSearchAdvisor("bm25")])
         assert client.call("Go.", session_id="ann").text == "It is down."
         assert client.call("Again.", session_id="ann").text == "Still down."
-        assert results(model.requests[5])["get"].content.startswith("server 'a' is not running")
-        assert results(model.requests[5])["other"].content == "b.other {}"
+        assert results(model.requests[5])["get"].text.startswith("server 'a' is not running")
+        assert results(model.requests[5])["other"].text == "b.other {}"
         mcp.refresh()
         assert client.call("And now?", session_id="ann").text == "a.get {}"
     names = ["tool_search", "get", "other", "crash"]

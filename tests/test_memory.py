@@ -21,7 +21,7 @@ from toolsearch import (
     InMemoryRepository,
     Media,
     MemoryAdvisor,
-    MemoryFailure,
+    MemoryStoreError,
     Message,
     SessionKey,
     SqliteRepository,
@@ -85,7 +85,7 @@ def said(messages: Sequence[Message]) -> list[str]:
 def _word(message: Message) -> str:
     match message:
         case ToolMessage():
-            return f"={message.content}"
+            return f"={message.text}"
         case AssistantMessage(tool_calls=calls) if calls:
             return f"{message.text}!{'+'.join(call.name for call in calls)}"
         case _:
@@ -191,9 +191,9 @@ def test_sessions_and_tenants_are_kept_apart(ask: Ask, order: int) -> None:
     """A session of one tenant is not that of another, nor of none."""
     memory = memory_of()
     client, model = client_of(lambda request: "ok", memory, order=order)
-    for session, tenant in (("s", None), ("s", "acme"), ("t", None), ("acme", "s")):
-        ask(client, f"{session} of {tenant}", session_id=session, tenant=tenant)
-    ask(client, "again", session_id="s", tenant="acme")
+    for session, tenant_id in (("s", None), ("s", "acme"), ("t", None), ("acme", "s")):
+        ask(client, f"{session} of {tenant_id}", session_id=session, tenant_id=tenant_id)
+    ask(client, "again", session_id="s", tenant_id="acme")
     assert sent(model)[-1] == ["u:s of acme", "a:ok", "u:again"]
     assert all(len(request) == 1 for request in sent(model)[:-1])
 
@@ -235,8 +235,8 @@ def test_odd_text_is_kept(ask: Ask, order: int, tmp_path: Path) -> None:
     text = "\x00 天気 \ud800 😀 \u2028 ' \" %s ?"
     with SqliteRepository(tmp_path / "chats.db") as repository:
         client, model = client_of(lambda request: text, memory_of(repository), order=order)
-        ask(client, text, session_id=text, tenant=text)
-        ask(client, "2", session_id=text, tenant=text)
+        ask(client, text, session_id=text, tenant_id=text)
+        ask(client, "2", session_id=text, tenant_id=text)
     assert [message.text for message in model.requests[-1].messages] == [text, text, "2"]
 
 
@@ -356,7 +356,7 @@ def test_what_a_subclass_of_the_loop_adds_stays(ask: Ask) -> None:
         def next_instructions(self, state: Any, request: Any, response: Any, batch: Any) -> Any:
             return request.replace(messages=(*request.messages, response.message, *batch.messages))
 
-    for loop, added in ((Urging(), ["u:Go on."]), (Whole(), []), (ToolCallingAdvisor(history=True), [])):
+    for loop, added in ((Urging(), ["u:Go on."]), (Whole(), []), (ToolCallingAdvisor(send_history=True), [])):
         memory = memory_of()
         memory.append("s", [U("0"), A("zero")])
         client, model = client_of([[add_call()], [add_call(3, 4)], "Ten."], memory, loop, order=INSIDE)
@@ -452,17 +452,17 @@ def test_return_direct_leaves_the_results_and_the_answer(ask: Ask, order: int) -
     assert sent(model)[-1] == [*said(memory.messages("s"))[:-1]]
 
 
-@pytest.mark.parametrize("on_breach", ["end", "answer"])
-def test_limits_count_the_whole_turn_and_leave_a_valid_history(ask: Ask, order: int, on_breach: Any) -> None:
+@pytest.mark.parametrize("on_limit", ["end", "answer"])
+def test_limits_count_the_whole_turn_and_leave_a_valid_history(ask: Ask, order: int, on_limit: Any) -> None:
     """Also when memory sends what came before."""
     memory = memory_of()
-    limits = ToolCallLimits(per_tool=2, on_breach=on_breach)
+    limits = ToolCallLimits(per_tool=2, on_limit=on_limit)
     script = [[add_call(1, 1)], [add_call(2, 2), add_call(3, 3)], "Six."]
     client, _ = client_of(script, memory, ToolCallingAdvisor(limits=limits), order=order)
     reply = ask(client, "sum?", session_id="s").response
-    assert reply.finish_reason == ("tool_call_limit" if on_breach == "end" else "stop")
+    assert reply.finish_reason == ("tool_call_limit" if on_limit == "end" else "stop")
     assert said(reply.messages)[:4] == ["!add", "=2", "!add+add", "=4"]
-    assert "limit of 2 calls" in reply.messages[4].content
+    assert "limit of 2 calls" in reply.messages[4].text
     stored = memory.messages("s")
     assert stored == ((U("sum?"), *reply.messages) if order == INSIDE else (U("sum?"), reply.message))
     assert half_pairs(stored) == ()
@@ -513,7 +513,7 @@ def test_a_turn_that_fails_leaves_nothing_and_loses_nothing(ask: Ask, order: int
 def test_an_answer_that_still_asks_for_tools_leaves_nothing(ask: Ask, order: int) -> None:
     """Its calls have no results: the turn is not over."""
     memory = memory_of()
-    loop = ToolCallingAdvisor(more_rounds=lambda response: False)
+    loop = ToolCallingAdvisor(should_continue=lambda response: False)
     client, _ = client_of([A("Wait.", (ToolCall("c", "add"),))], memory, loop, order=order)
     assert ask(client, "1 + 2?", session_id="s").response.tool_calls
     assert memory.messages("s") == ()
@@ -734,17 +734,17 @@ def test_a_repository_that_fails_fails_the_turn(ask: Ask, order: int, method: st
 
         def load(self, key: SessionKey) -> Sequence[Message]:
             if method == "load" and self.broken:
-                raise MemoryFailure("the disk is full")
+                raise MemoryStoreError("the disk is full")
             return super().load(key)
 
         def append(self, key: SessionKey, messages: Sequence[Message]) -> None:
             if method == "append" and self.broken:
-                raise MemoryFailure("the disk is full")
+                raise MemoryStoreError("the disk is full")
             super().append(key, messages)
 
     repository = Failing()
     client, model = client_of(lambda request: "ok", memory_of(repository), order=order)
-    with pytest.raises(MemoryFailure, match="the disk is full"):
+    with pytest.raises(MemoryStoreError, match="the disk is full"):
         ask(client, "1", session_id="s")
     repository.broken = False
     ask(client, "2", session_id="s")
@@ -793,7 +793,7 @@ def test_history_off_is_for_other_memories_too(ask: Ask) -> None:
             self.kept.extend(message for message in request.messages if not isinstance(message, SystemMessage))
             return (yield request.replace(messages=self.kept))
 
-    between, loop = Between(), ToolCallingAdvisor(history=False)
+    between, loop = Between(), ToolCallingAdvisor(send_history=False)
     model = ScriptedChatModel([[add_call()], [add_call(3, 4)], "Ten."])
     client = ChatClient(model, tools=TOOLS, advisors=[loop, between, OwnMemory()], system="Be brief.")
     reply = ask(client, "sum?").response
@@ -806,7 +806,7 @@ def test_structured_output_leaves_its_corrections_out(ask: Ask, order: int) -> N
     """The attempts that did not fit are not part of the conversation."""
     memory = memory_of()
     client, _ = client_of(["no JSON", '{"value": 3}'], memory, order=order)
-    ask(client, "1 + 2?", session_id="s", response_type=dict[str, int])
+    ask(client, "1 + 2?", session_id="s", output_type=dict[str, int])
     assert said(memory.messages("s")) == ["u:1 + 2?", 'a:{"value": 3}']
 
 
@@ -855,10 +855,10 @@ def test_tools_found_survive_a_restart_by_the_stored_tool_messages(ask: Ask, tmp
         with SqliteRepository(path) as repository:
             client, _, _ = searching([*SEARCHING, "x"], memory_of(repository), INSIDE)
             for text in ("Weather?", "x")[:turns]:
-                ask(client, text, session_id="s", tenant="acme")
+                ask(client, text, session_id="s", tenant_id="acme")
         with SqliteRepository(path) as repository:
             client, model, _ = searching(["Still sunny.", "ok"], memory_of(repository, TurnWindow(1)), INSIDE)
-            ask(client, "And now?", session_id="s", tenant="acme")
+            ask(client, "And now?", session_id="s", tenant_id="acme")
             ask(client, "And now?", session_id="s")
         assert offered(model) == [[SEARCH_TOOL, "get_weather"], [SEARCH_TOOL]]
 
@@ -908,7 +908,7 @@ def test_the_report_counts_what_memory_adds(ask: Ask) -> None:
         memory = memory_of()
         memory.append("s", past)
         client, _, _ = searching(SEARCHING, memory, order)
-        spent.append(ask(client, "Weather?", session_id="s").response.tool_search.spent)
+        spent.append(ask(client, "Weather?", session_id="s").response.tool_search.tokens_spent)
     assert spent[0] == spent[1] > 2000
 
 

@@ -24,7 +24,7 @@ from toolsearch import (
     ConfigurationError,
     InMemoryRepository,
     Media,
-    MemoryFailure,
+    MemoryStoreError,
     SessionKey,
     SqliteRepository,
     SystemMessage,
@@ -103,7 +103,7 @@ def test_a_file_that_stays_locked_is_told_of(path):
         other = sqlite3.connect(path, isolation_level=None)
         try:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(MemoryFailure, match="locked") as caught:
+            with pytest.raises(MemoryStoreError, match="locked") as caught:
                 repository.append(KEY, [UserMessage("2")])
             other.execute("ROLLBACK")
         finally:
@@ -119,14 +119,14 @@ def test_a_file_that_is_no_database_is_told_of(path):
     path.write_text("These are my notes, and no database at all. " * 50)
     before = path.read_bytes()
     repository = SqliteRepository(path)
-    with pytest.raises(MemoryFailure, match=r"chats\.db.*not a database"):
+    with pytest.raises(MemoryStoreError, match=r"chats\.db.*not a database"):
         repository.load(KEY)
     assert path.read_bytes() == before
 
 
 def test_a_folder_that_does_not_exist_is_told_of(tmp_path):
     """It is not made: the path may be a slip."""
-    with pytest.raises(MemoryFailure, match="unable to open"):
+    with pytest.raises(MemoryStoreError, match="unable to open"):
         SqliteRepository(tmp_path / "no" / "chats.db").load(KEY)
 
 
@@ -157,7 +157,9 @@ def test_a_newer_schema_is_refused_and_left_alone(path):
         lambda r: r.delete(KEY),
         lambda r: r.sessions(),
     ):
-        with pytest.raises(MemoryFailure, match=r"schema version 99, .* up to 1: a newer version wrote it\. Upgrade"):
+        with pytest.raises(
+            MemoryStoreError, match=r"schema version 99, .* up to 1: a newer version wrote it\. Upgrade"
+        ):
             act(SqliteRepository(path))
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM toolsearch_messages").fetchone() == (1,)
@@ -200,7 +202,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite_module, "MIGRATIONS", (*sqlite_module.MIGRATIONS, broken))
-        with pytest.raises(MemoryFailure, match="syntax error"):
+        with pytest.raises(MemoryStoreError, match="syntax error"):
             SqliteRepository(path).load(KEY)
     with SqliteRepository(path) as again:
         assert again.load(KEY) == (UserMessage("Hi"),)
@@ -369,7 +371,7 @@ def test_any_message_comes_back_equal(message):
         (SystemMessage, {"text"}),
         (UserMessage, {"text", "media"}),
         (AssistantMessage, {"text", "tool_calls"}),
-        (ToolMessage, {"call_id", "name", "content", "is_error", "media"}),
+        (ToolMessage, {"tool_call_id", "name", "content", "is_error", "media"}),
         (ToolCall, {"id", "name", "arguments"}),
         (Media, {"mime_type", "data", "url"}),
     ],
@@ -383,7 +385,7 @@ def test_every_field_of_a_message_is_encoded(kind, names):
 def test_a_message_of_a_newer_version_is_refused(change):
     """Rather than read with what it adds left out."""
     value = {**json.loads(encode_message(UserMessage("Hi"))), **change}
-    with pytest.raises(MemoryFailure, match="newer version"):
+    with pytest.raises(MemoryStoreError, match="newer version"):
         decode_message(json.dumps(value).encode())
 
 
@@ -406,7 +408,7 @@ def test_a_message_of_a_newer_version_is_refused(change):
 )
 def test_what_is_no_message_is_told_of(body):
     """With the beginning of what is stored."""
-    with pytest.raises(MemoryFailure, match="cannot be read"):
+    with pytest.raises(MemoryStoreError, match="cannot be read"):
         decode_message(body)
 
 
@@ -460,14 +462,14 @@ def test_chat_memory_is_for_the_application():
     """Read, list, import, compact, delete: per tenant."""
     memory = ChatMemory(InMemoryRepository())
     memory.append("s", [UserMessage("1"), UserMessage("2")])
-    memory.append("t", [UserMessage("3")], tenant="acme")
+    memory.append("t", [UserMessage("3")], tenant_id="acme")
     assert memory.sessions() == ("s",)
-    assert memory.sessions(tenant="acme") == ("t",)
+    assert memory.sessions(tenant_id="acme") == ("t",)
     memory.replace("s", [SystemMessage("one")], upto=1)
     assert memory.messages("s") == (SystemMessage("one"), UserMessage("2"))
     assert memory.messages("t") == ()
-    memory.delete("t", tenant="acme")
-    assert memory.sessions(tenant="acme") == ()
+    memory.delete("t", tenant_id="acme")
+    assert memory.sessions(tenant_id="acme") == ()
     for wrong in ("", " ", None):
         with pytest.raises(ConfigurationError, match="session_id"):
             memory.messages(wrong)

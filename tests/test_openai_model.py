@@ -169,7 +169,7 @@ def test_tool_options_are_left_out_where_no_tools_are_sent(connect):
 
 def test_nothing_of_context_or_session_is_sent(connect, ask):
     server, model = connect(["ok"])
-    ask(model, REQUEST.replace(context={"key": "hidden"}, session_id="s-hidden", tenant="t-hidden"))
+    ask(model, REQUEST.replace(context={"key": "hidden"}, session_id="s-hidden", tenant_id="t-hidden"))
     assert b"hidden" not in server.requests[0].body
 
 
@@ -332,11 +332,13 @@ def body(*choices: dict[str, Any], **fields: Any) -> WireReply:
 
 
 def test_usage_and_finish_reason_are_read(connect, ask):
-    answer = ChatResponse.of_text("cut", finish_reason="length", usage=Usage(100, 7, cache_read=64, cache_write=32))
+    answer = ChatResponse.from_text(
+        "cut", finish_reason="length", usage=Usage(100, 7, cache_read_tokens=64, cache_write_tokens=32)
+    )
     _, model = connect([answer])
     response = ask(model, REQUEST)
     assert response.finish_reason == "length"
-    assert response.usage == Usage(100, 7, cache_read=64, cache_write=32)
+    assert response.usage == Usage(100, 7, cache_read_tokens=64, cache_write_tokens=32)
     assert response.raw is not None
 
 

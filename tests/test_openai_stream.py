@@ -17,7 +17,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 arguments = st.dictionaries(texts, texts | st.integers() | st.just({}), max_size=3)
 names = st.from_regex(r"[a-z_]{1,10}", fullmatch=True)
 calls = st.lists(st.tuples(names, arguments), min_size=1, max_size=4).map(
-    lambda pairs: [ToolCall.of(f"id{number}", name, given) for number, (name, given) in enumerate(pairs)]
+    lambda pairs: [ToolCall.from_dict(f"id{number}", name, given) for number, (name, given) in enumerate(pairs)]
 )
 
 

@@ -173,7 +173,7 @@ def weather_client(telemetry: Telemetry, **options: Any) -> ChatClient:
         "The secret-answer.",
     ]
     return ChatClient(
-        TracedModel(telemetry, script, usage=Usage(100, 10, cache_read=40)),
+        TracedModel(telemetry, script, usage=Usage(100, 10, cache_read_tokens=40)),
         tools=[traced(telemetry, "alpha", source="letters"), traced(telemetry, "beta", timeout=60)],
         advisors=[ToolSearchAdvisor("bm25", pinned=["beta"])],
         observer=telemetry.observer(**options),
@@ -213,7 +213,7 @@ def test_the_turn_is_a_child_of_the_span_it_was_asked_in(telemetry: Telemetry, a
 
 
 def test_the_conventions_attributes(telemetry: Telemetry, ask: Any) -> None:
-    model = TracedModel(telemetry, [ToolCall("c1", "alpha", "{}"), "Done"], usage=Usage(100, 10, cache_read=40))
+    model = TracedModel(telemetry, [ToolCall("c1", "alpha", "{}"), "Done"], usage=Usage(100, 10, cache_read_tokens=40))
     client = ChatClient(model, tools=[traced(telemetry, "alpha", source="letters")], observer=telemetry.observer())
     ask(client, "Go", session_id="ann", temperature=0, max_tokens=50)
     turn = telemetry.span("invoke_agent")
@@ -287,7 +287,7 @@ def test_tools_preselected_are_searched_below_the_turn(telemetry: Telemetry, ask
     client = ChatClient(
         ScriptedChatModel(["Hello"]),
         tools=[traced(telemetry, "alpha"), traced(telemetry, "beta")],
-        advisors=[ToolSearchAdvisor("bm25", preselect=1)],
+        advisors=[ToolSearchAdvisor("bm25", reveal_upfront=1)],
         observer=telemetry.observer(),
     )
     ask(client, "alpha")
@@ -328,7 +328,7 @@ def test_an_answered_error_of_a_tool_is_an_error_of_its_span_alone(
     first, second, third = [span for span in telemetry.spans if span.name.startswith("execute_tool")]
     assert [span.status.status_code for span in (first, second, third)] == [StatusCode.ERROR] * 3
     types = [(span.attributes or {})["error.type"] for span in (first, second, third)]
-    assert types == ["KeyError", "toolsearch.loop.execution.arguments.ArgumentError", "unknown_tool"]
+    assert types == ["KeyError", "toolsearch.loop.execution.arguments.ToolArgumentError", "unknown_tool"]
     assert telemetry.span("invoke_agent").status.status_code is StatusCode.UNSET
     assert ("secret-key" in telemetry.everything) is content
     assert [event.name for event in first.events] == (["exception"] if content else [])
@@ -572,9 +572,9 @@ def test_metrics_of_tokens_and_durations(telemetry: Telemetry, ask: Any) -> None
         "gen_ai.token.type": "input",
     }
     report = outcome.response.tool_search
-    assert report.spent > 0
+    assert report.tokens_spent > 0
     (avoided,), (spent,) = points["toolsearch.chat.tokens.avoided"], points["toolsearch.chat.tokens.spent"]
-    assert (avoided.value, spent.value) == (report.avoided, report.spent)
+    assert (avoided.value, spent.value) == (report.tokens_avoided, report.tokens_spent)
     assert dict(spent.attributes) == {"gen_ai.agent.name": "letters", "gen_ai.request.model": "tiny-1"}
     assert [point.count for point in points["gen_ai.client.operation.duration"]] == [3]
     assert [point.count for point in points["gen_ai.invoke_agent.duration"]] == [1]

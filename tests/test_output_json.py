@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter
 from typing_extensions import TypedDict
 
-from toolsearch import ConfigurationError, JsonOutputConverter, OutputError, ResponseSchema
+from toolsearch import ConfigurationError, JsonOutputConverter, OutputError, OutputSchema
 from toolsearch.models.openai.strict_schema import response_format, strict_schema
 from toolsearch.output import TextOutputConverter, converter_for, fenced_blocks, unfenced
 
@@ -325,7 +325,7 @@ def test_strict_schemas_require_all_and_close_every_object(output: object) -> No
 )
 def test_what_a_strict_schema_would_change_is_sent_as_it_is(output: object) -> None:
     converter = JsonOutputConverter(output)
-    form = response_format(ResponseSchema("x", converter.schema))
+    form = response_format(OutputSchema("x", converter.schema))
     assert form == {"type": "json_schema", "json_schema": {"name": "x", "schema": converter.schema, "strict": False}}
 
 

@@ -34,12 +34,12 @@ def client(*advisors: Any, **options: Any) -> tuple[ChatClient, list[str]]:
     [
         lambda: ToolSearchAdvisor("regex", tool_filter=deny),
         lambda: ToolSearchAdvisor("regex", session_key=deny),
-        lambda: ToolCallingAdvisor(more_rounds=deny),
+        lambda: ToolCallingAdvisor(should_continue=deny),
         lambda: ToolSearchAdvisor("regex", tool_filter=lambda tool: True),  # type: ignore[arg-type,misc]
         lambda: ToolSearchAdvisor("regex", tool_filter="all"),  # type: ignore[arg-type]  # wrong on purpose
-        lambda: ToolCallingAdvisor(more_rounds=lambda: True),  # type: ignore[arg-type,misc]  # wrong on purpose
+        lambda: ToolCallingAdvisor(should_continue=lambda: True),  # type: ignore[arg-type,misc]  # wrong on purpose
     ],
-    ids=["async filter", "async key", "async more_rounds", "one argument", "text", "no argument"],
+    ids=["async filter", "async key", "async should_continue", "one argument", "text", "no argument"],
 )
 def test_what_cannot_be_asked_is_refused_when_it_is_given(make: Callable[[], Any]) -> None:
     with pytest.raises(ConfigurationError, match="must be a callable"):
@@ -51,9 +51,9 @@ def test_what_cannot_be_asked_is_refused_when_it_is_given(make: Callable[[], Any
     [
         lambda: ToolSearchAdvisor("regex", tool_filter=lazily),
         lambda: ToolSearchAdvisor("regex", pinned=lazily),
-        lambda: ToolCallingAdvisor(more_rounds=lazily),
+        lambda: ToolCallingAdvisor(should_continue=lazily),
     ],
-    ids=["filter", "pinned", "more_rounds"],
+    ids=["filter", "pinned", "should_continue"],
 )
 def test_an_answer_to_await_is_an_error_and_not_a_yes(ask: Ask, make: Callable[[], Any]) -> None:
     chat, ran = client(make())
@@ -92,7 +92,7 @@ def test_a_filter_that_takes_its_time_is_asked_off_the_event_loop(ask: Ask) -> N
     ("wrong", "says"),
     [
         ({"max_results": "5"}, "max_results must be a whole number, not '5'"),
-        ({"bypass_below": "3000"}, "bypass_below must be a whole number or None"),
+        ({"reveal_all_below": "3000"}, "reveal_all_below must be a whole number or None"),
         ({"max_result": 3}, "no option 'max_result'; did you mean 'max_results'"),
         ({"token_counter": len}, "token counter has"),
         ({"limits": None, "raise_on_eror": True}, "did you mean 'raise_on_error'"),

@@ -79,7 +79,7 @@ def converse(ask: Any, server: OpenAIWireServer, turns: int, *, restart: bool) -
 
     def client() -> tuple[ChatClient, OpenAIChatModel]:
         model = OpenAIChatModel("gpt-5-mini", base_url=server.base_url, api_key="test")
-        return ChatClient(model, tools=many_tools(), advisors=[ToolSearchAdvisor("bm25", search_budget=None)]), model
+        return ChatClient(model, tools=many_tools(), advisors=[ToolSearchAdvisor("bm25", max_searches=None)]), model
 
     history: list[Message] = []
     chat, model = client()

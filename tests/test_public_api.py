@@ -41,12 +41,12 @@ DisclosureTurn
 DuplicateToolError
 Effect
 InMemoryRepository
-IndexFailure
+IndexingError
 JsonOutputConverter
 LoopState
 Media
 MemoryAdvisor
-MemoryFailure
+MemoryStoreError
 MemoryWindow
 Message
 MissingExtraError
@@ -56,7 +56,7 @@ OutputError
 Perform
 ProviderError
 ProviderProtocolError
-ResponseSchema
+OutputSchema
 RoundStarted
 RunTools
 SearchRecord

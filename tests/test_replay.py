@@ -24,7 +24,7 @@ from toolsearch.benchmarks.savings.payload import Payload, PayloadCounter
 from toolsearch.benchmarks.savings.replay import ReplayModel
 from toolsearch.benchmarks.savings.tasks import Step, Task, load_tasks
 from toolsearch.chat.tokens import EstimateTokenCounter, count_json
-from toolsearch.errors import ConfigurationError, IndexFailure
+from toolsearch.errors import ConfigurationError, IndexingError
 
 COUNTER = PayloadCounter(EstimateTokenCounter())
 SEARCH = Tool("tool_search", "Find tools.", {"type": "object", "properties": {"query": {"type": "string"}}})
@@ -111,7 +111,7 @@ def test_a_refused_call_is_an_error_of_the_task() -> None:
 def test_a_search_that_fails_is_not_taken_for_a_miss() -> None:
     model = ReplayModel(task(step("ring_bell", "a", "b")), COUNTER)
     call = ask(model, SEARCH).tool_calls[0]
-    with pytest.raises(IndexFailure, match="broken"):
+    with pytest.raises(IndexingError, match="broken"):
         ask(model, SEARCH, messages=(UserMessage("x"), ToolMessage(call.id, "tool_search", "broken", is_error=True)))
 
 
@@ -124,8 +124,8 @@ def test_usage_is_the_tokens_of_the_payload_and_of_the_reply() -> None:
         for t in (RING, LIGHT)
     ]
     sent = count_json(estimate, definitions) + count_json(estimate, [{"role": "user", "content": "Please."}])
-    assert response.usage.input == sent == COUNTER.count(Payload.of(request))
-    assert response.usage.output == count_json(estimate, {"name": "ring_bell", "arguments": "{}"})
+    assert response.usage.input_tokens == sent == COUNTER.count(Payload.from_request(request))
+    assert response.usage.output_tokens == count_json(estimate, {"name": "ring_bell", "arguments": "{}"})
 
 
 def test_all_four_methods_play_the_same_round() -> None:
@@ -150,7 +150,7 @@ def test_with_the_real_loop_both_ways_end_the_same() -> None:
         model = ReplayModel(played, COUNTER)
         reply = ChatClient(model, tools=[*OTHERS, RING, LIGHT], advisors=[advisor]).call(played.prompt)
         outcomes.append((reply.text, model.succeeded, model.searches, len(model.exchanges)))
-        assert reply.usage.input == sum(COUNTER.count(exchange.payload) for exchange in model.exchanges)
+        assert reply.usage.input_tokens == sum(COUNTER.count(exchange.payload) for exchange in model.exchanges)
     assert outcomes == [("Both done.", True, 0, 3), ("Both done.", True, 2, 5)]
 
 

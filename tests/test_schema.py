@@ -29,7 +29,7 @@ from jsonschema import Draft202012Validator
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from toolsearch.errors import ConfigurationError
-from toolsearch.loop.execution.arguments import ArgumentError
+from toolsearch.loop.execution.arguments import ToolArgumentError
 from toolsearch.tools.tool import Tool, ToolContext, tool
 
 
@@ -460,7 +460,7 @@ def test_wrong_values_are_all_named_with_what_was_sent():
     def act(day: datetime.date, node: Node, colour: Colour = Colour.RED):
         return day
 
-    with pytest.raises(ArgumentError) as caught:
+    with pytest.raises(ToolArgumentError) as caught:
         Tool.from_function(act).call({"day": "soon", "node": {"value": "x"}, "colour": "green", "color": 1})
     text = str(caught.value)
     assert text.startswith("Invalid arguments for act:\n")
@@ -476,7 +476,7 @@ def test_a_missing_argument_is_named():
     def act(a: int, b: int):
         """Act."""
 
-    with pytest.raises(ArgumentError, match="'b': required, but missing"):
+    with pytest.raises(ToolArgumentError, match="'b': required, but missing"):
         Tool.from_function(act).call({"a": 1})
 
 
@@ -489,7 +489,7 @@ def test_a_validator_of_the_application_answers_the_model():
     def act(n: Annotated[int, AfterValidator(even)]):
         return n
 
-    with pytest.raises(ArgumentError, match=r"'n': .*must be even, got 3"):
+    with pytest.raises(ToolArgumentError, match=r"'n': .*must be even, got 3"):
         Tool.from_function(act).call({"n": 3})
 
 

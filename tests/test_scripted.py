@@ -14,7 +14,7 @@ from toolsearch.messages import AssistantMessage, ToolCall, Usage, UserMessage
 from toolsearch.testing import ScriptedChatModel, ScriptedStream, ScriptExhaustedError
 
 REQUEST = ChatRequest(messages=[UserMessage("hello")])
-CALL = ToolCall.of("call_1", "weather", {"city": "Gouda"})
+CALL = ToolCall.from_dict("call_1", "weather", {"city": "Gouda"})
 
 
 def streamed(model: ScriptedChatModel) -> list[Any]:
@@ -52,8 +52,8 @@ def _ask(request: pytest.FixtureRequest) -> Any:
         ([("weather", {"city": "Gouda"})], AssistantMessage("", (CALL,)), "tool_calls"),
         (((("weather", {"city": "Gouda"})),), AssistantMessage("", (CALL,)), "tool_calls"),
         ([ChatChunk("a"), ChatChunk("b", (CALL,))], AssistantMessage("ab", (CALL,)), "tool_calls"),
-        (ChatResponse.of_text("whole", finish_reason="length"), AssistantMessage("whole"), "length"),
-        ([ChatChunk("x"), ChatResponse.of_text("y")], AssistantMessage("y"), "stop"),
+        (ChatResponse.from_text("whole", finish_reason="length"), AssistantMessage("whole"), "length"),
+        ([ChatChunk("x"), ChatResponse.from_text("y")], AssistantMessage("y"), "stop"),
         (lambda request: request.messages[-1].text.upper(), AssistantMessage("HELLO"), "stop"),
         (lambda request: lambda request: "deep", AssistantMessage("deep"), "stop"),
         (ScriptedStream("fine"), AssistantMessage("fine"), "stop"),
@@ -108,9 +108,11 @@ def test_an_async_step_is_awaited_or_refused():
 
 def test_usage_is_estimated_fixed_or_computed(ask):
     assert ask(ScriptedChatModel(["12345"])).usage == Usage(2, 2)
-    assert ask(ScriptedChatModel(["hi"], usage=Usage(7, 3, cache_read=5))).usage == Usage(7, 3, cache_read=5)
+    assert ask(ScriptedChatModel(["hi"], usage=Usage(7, 3, cache_read_tokens=5))).usage == Usage(
+        7, 3, cache_read_tokens=5
+    )
     assert ask(ScriptedChatModel(["hi"], usage=lambda request, message: Usage(len(message.text)))).usage == Usage(2)
-    assert ask(ScriptedChatModel([ChatResponse.of_text("x", usage=Usage(1, 1))], usage=Usage(9))).usage == Usage(1, 1)
+    assert ask(ScriptedChatModel([ChatResponse.from_text("x", usage=Usage(1, 1))], usage=Usage(9))).usage == Usage(1, 1)
 
 
 @pytest.mark.parametrize("read", [streamed, astreamed])

@@ -15,7 +15,7 @@ import pytest
 from toolsearch.disclosure.sessions.searcher_cache import SearcherCache, SearcherHandle
 from toolsearch.disclosure.sessions.session_index import SessionLease, SessionToolIndex, ToolSearchRequest
 from toolsearch.disclosure.sessions.tool_set import ToolSet
-from toolsearch.errors import IndexFailure
+from toolsearch.errors import IndexingError
 from toolsearch.eviction import AlwaysEvict, CompositeEviction, LruEviction, TtlEviction
 from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.response import ToolHit, ToolSearchResponse
@@ -197,14 +197,14 @@ def test_all_who_wait_get_what_was_built(pool: ThreadPoolExecutor) -> None:
 
 
 def test_a_failed_build_fails_all_who_wait_and_can_be_repeated(pool: ThreadPoolExecutor) -> None:
-    gate = Gate([IndexFailure("out of memory")])
+    gate = Gate([IndexingError("out of memory")])
     cache = SearcherCache(gate)
     builder = pool.submit(cache.get, tools("slow"))
     assert gate.entered.wait(PATIENCE)
     waiting = join_the_build(pool, cache, tools("slow"), 6)
     gate.open.set()
     for future in [builder, *waiting]:
-        with pytest.raises(IndexFailure, match="out of memory"):
+        with pytest.raises(IndexingError, match="out of memory"):
             future.result(PATIENCE)
     assert gate.builds == {("slow",): 1}
     assert cache.get(tools("slow")).searcher.search("").names == ("slow",)

@@ -18,7 +18,7 @@ from toolsearch.disclosure.sessions.session_index import (
     ToolSearchRequest,
 )
 from toolsearch.disclosure.sessions.tool_set import ToolSet
-from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexFailure
+from toolsearch.errors import ConfigurationError, DuplicateToolError, IndexingError
 from toolsearch.eviction import AlwaysEvict, CompositeEviction, LruEviction, NeverEvict, TtlEviction
 from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.response import SearchMetadata, ToolHit, ToolSearchResponse
@@ -328,9 +328,9 @@ def test_searchers_that_cannot_be_weakly_referenced_are_shared_too() -> None:
 def test_a_failed_build_leaves_the_old_set_and_can_be_repeated(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     sessions.index("ann", tools("a"))
-    index.failure = IndexFailure("the disk is full")
+    index.failure = IndexingError("the disk is full")
     for _ in range(2):
-        with pytest.raises(IndexFailure, match="disk is full"):
+        with pytest.raises(IndexingError, match="disk is full"):
             sessions.index("ann", tools("b"))
         assert names_for(sessions, "ann") == ("a",)
     index.failure = None
@@ -338,7 +338,7 @@ def test_a_failed_build_leaves_the_old_set_and_can_be_repeated(index: NameIndex)
     assert names_for(sessions, "ann") == ("b",)
 
 
-@pytest.mark.parametrize("failure", [IndexFailure("no"), ValueError("a plug-in's own"), KeyboardInterrupt()])
+@pytest.mark.parametrize("failure", [IndexingError("no"), ValueError("a plug-in's own"), KeyboardInterrupt()])
 def test_a_failed_build_of_one_session_changes_nothing_for_others(index: NameIndex, failure: BaseException) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     sessions.index("ann", tools("a"))
@@ -351,8 +351,8 @@ def test_a_failed_build_of_one_session_changes_nothing_for_others(index: NameInd
 def test_a_session_whose_build_failed_can_still_be_evicted(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     sessions.index("ann", tools("a"))
-    index.failure = IndexFailure("no")
-    with pytest.raises(IndexFailure):
+    index.failure = IndexingError("no")
+    with pytest.raises(IndexingError):
         sessions.lease("ann", tools("b"))
     index.failure = None
     sessions.index("bob", tools("b"))
@@ -371,7 +371,7 @@ def test_an_index_that_builds_no_searcher_is_named() -> None:
         def build(self, tools: Sequence[ToolReference]) -> Any:
             return None
 
-    with pytest.raises(IndexFailure, match=r"Forgetful\.build returned None"):
+    with pytest.raises(IndexingError, match=r"Forgetful\.build returned None"):
         SessionToolIndex(Forgetful()).index("ann", tools("a"))
 
 

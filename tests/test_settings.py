@@ -77,14 +77,14 @@ def test_variables_reach_the_advisor(monkeypatch: pytest.MonkeyPatch) -> None:
     advisor = search_advisor(settings)
     disclosure = advisor.disclosure.settings
     assert advisor.describe() == {"advisor": "ToolSearchAdvisor", "index": "RegexToolIndex"}
-    assert (disclosure.max_results, disclosure.max_results_limit, disclosure.accumulate) == (3, 7, False)
+    assert (disclosure.max_results, disclosure.max_results_limit, disclosure.keep_revealed) == (3, 7, False)
     assert (advisor.instructions, advisor.order) == ("Search!", 250)
-    assert (disclosure.bypass_below, disclosure.preselect, disclosure.max_loaded) == (100, 2, 20)
-    assert (disclosure.search_budget, disclosure.run_undiscovered) == (4, True)
+    assert (disclosure.reveal_all_below, disclosure.reveal_upfront, disclosure.max_revealed) == (100, 2, 20)
+    assert (disclosure.max_searches, disclosure.run_unrevealed) == (4, True)
     assert settings.pinned == ("core_*", "source:mail")
     limits = advisor.limits
     assert (limits.per_tool, limits.of("web"), limits.of("free"), limits.total) == (5, 50, None, 60)
-    assert (tuple(limits.excluded), limits.on_breach) == (("a", "b"), "answer")
+    assert (tuple(limits.exempt), limits.on_limit) == (("a", "b"), "answer")
     assert settings.eviction_ttl == timedelta(hours=8)
 
 
@@ -93,7 +93,7 @@ def test_limits_can_be_switched_off_by_variables(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(f"TOOLSEARCH_{name}", "none")
     settings = ToolSearchSettings.load()
     limits = settings.advisor().limits
-    assert (limits.per_tool, limits.total, settings.search_budget, settings.eviction_ttl) == (None, None, None, None)
+    assert (limits.per_tool, limits.total, settings.max_searches, settings.eviction_ttl) == (None, None, None, None)
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -112,7 +112,7 @@ def test_errors_and_the_resolver_by_variables(monkeypatch: pytest.MonkeyPatch, e
     advisor = settings.advisor(resolver=hidden)
     model = ScriptedChatModel([[("hidden", {})], "ok", [("fail", {})]])
     client = ChatClient(model, tools=[fail], advisors=[advisor], tool_calling=settings.tool_calling)
-    assert client.call("go").messages[1].content == "found"
+    assert client.call("go").messages[1].text == "found"
     with pytest.raises(LookupError, match="nothing there"):
         client.call("go")
     assert settings.advisor(resolver=hidden, raise_on_error=KeyError).raise_on_error == (KeyError,)
@@ -158,7 +158,7 @@ WRONG = [
     ("EVICTION_MAX_SESSIONS", "0", "TOOLSEARCH_EVICTION_MAX_SESSIONS: Input should be greater than or equal to 1"),
     ("EVICTION_TTL", "half an hour", "TOOLSEARCH_EVICTION_TTL: write a number and s, m, h or d, e.g. 30m"),
     ("EVICTION_TTL", "0s", "TOOLSEARCH_EVICTION_TTL: Input should be greater than"),
-    ("PRESELECT", "-1", "TOOLSEARCH_PRESELECT: Input should be greater than or equal to 0"),
+    ("PRESELECT", "-1", "TOOLSEARCH_REVEAL_UPFRONT: Input should be greater than or equal to 0"),
 ]
 
 

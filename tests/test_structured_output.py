@@ -25,8 +25,8 @@ from toolsearch import (
     Media,
     MemoryAdvisor,
     OutputError,
+    OutputSchema,
     ProviderError,
-    ResponseSchema,
     StructuredOutputAdvisor,
     StructuredOutputError,
     SystemMessage,
@@ -84,11 +84,11 @@ def model(*steps: Any, **options: Any) -> ScriptedChatModel:
 
 
 def texts(request: ChatRequest) -> list[str]:
-    return [message.content if isinstance(message, ToolMessage) else message.text for message in request.messages]
+    return [message.text if isinstance(message, ToolMessage) else message.text for message in request.messages]
 
 
 @pytest.mark.parametrize(
-    ("response_type", "answer", "value"),
+    ("output_type", "answer", "value"),
     [
         (Report, GOOD, REPORT),
         (Point, 'Sure: {"x": 1, "y": 2}.', Point(1, 2)),
@@ -101,40 +101,40 @@ def texts(request: ChatRequest) -> list[str]:
         (str, "Hello", "Hello"),
     ],
 )
-def test_the_value_is_of_the_type_in_every_driver(ask, response_type, answer, value):
-    outcome = ask(ChatClient(model(answer)), "Go", response_type=response_type)
-    assert outcome.response.value == value
+def test_the_value_is_of_the_type_in_every_driver(ask, output_type, answer, value):
+    outcome = ask(ChatClient(model(answer)), "Go", output_type=output_type)
+    assert outcome.response.output == value
     assert outcome.text_shown == outcome.response.text == answer
 
 
 def test_without_a_type_there_is_no_value(ask):
     scripted = model(GOOD)
-    assert ask(ChatClient(scripted), "Go").response.value is None
+    assert ask(ChatClient(scripted), "Go").response.output is None
     assert texts(scripted.requests[0]) == ["Go"]
 
 
 def test_the_model_is_told_in_words_at_the_end_of_the_user_message(ask):
     scripted = model(GOOD)
-    ask(ChatClient(scripted, system="Be brief."), "Weather?", response_type=Report)
+    ask(ChatClient(scripted, system="Be brief."), "Weather?", output_type=Report)
     system, user = texts(scripted.requests[0])
     assert system == "Be brief."
     assert user.startswith("Weather?\n\nAnswer with JSON")
     assert '"degrees"' in user
-    assert scripted.requests[0].response_schema is None
+    assert scripted.requests[0].output_schema is None
 
 
 def test_a_model_that_can_is_sent_the_schema_and_not_told(ask):
-    scripted = model(GOOD, supports_response_schema=True)
-    assert ask(ChatClient(scripted), "Weather?", response_type=Report).response.value == REPORT
+    scripted = model(GOOD, supports_output_schema=True)
+    assert ask(ChatClient(scripted), "Weather?", output_type=Report).response.output == REPORT
     (request,) = scripted.requests
     assert texts(request) == ["Weather?"]
-    assert request.response_schema == ResponseSchema("Report", JsonOutputConverter(Report).schema)
+    assert request.output_schema == OutputSchema("Report", JsonOutputConverter(Report).schema)
 
 
 def test_a_type_that_is_no_object_is_wrapped_for_the_provider_and_unwrapped(ask):
-    scripted = model('{"answer": [1, 2]}', supports_response_schema=True)
-    assert ask(ChatClient(scripted), "Go", response_type=list[int]).response.value == [1, 2]
-    assert scripted.requests[0].response_schema.schema["properties"] == {
+    scripted = model('{"answer": [1, 2]}', supports_output_schema=True)
+    assert ask(ChatClient(scripted), "Go", output_type=list[int]).response.output == [1, 2]
+    assert scripted.requests[0].output_schema.schema["properties"] == {
         "answer": {"type": "array", "items": {"type": "integer"}}
     }
 
@@ -151,17 +151,17 @@ def test_a_type_that_is_no_object_is_wrapped_for_the_provider_and_unwrapped(ask)
     ],
 )
 def test_the_switches_say_how_the_model_is_asked(ask, options, supported, schema, words):
-    scripted = model(GOOD, supports_response_schema=supported)
+    scripted = model(GOOD, supports_output_schema=supported)
     client = ChatClient(scripted, advisors=[StructuredOutputAdvisor(Report, **options)])
-    assert ask(client, "Go").response.value == REPORT
+    assert ask(client, "Go").response.output == REPORT
     (request,) = scripted.requests
-    assert (request.response_schema is not None, "JSON Schema" in request.messages[-1].text) == (schema, words)
+    assert (request.output_schema is not None, "JSON Schema" in request.messages[-1].text) == (schema, words)
 
 
 def test_an_answer_that_does_not_fit_is_sent_back_with_what_is_wrong(ask):
     scripted = model(PROSE, BAD, GOOD)
-    response = ask(ChatClient(scripted), "Go", response_type=Report).response
-    assert response.value == REPORT
+    response = ask(ChatClient(scripted), "Go", output_type=Report).response
+    assert response.output == REPORT
     first, second, third = map(texts, scripted.requests)
     assert second[:-2] == third[:-2] == first
     assert second[-2] == PROSE
@@ -172,13 +172,13 @@ def test_an_answer_that_does_not_fit_is_sent_back_with_what_is_wrong(ask):
 
 
 def test_only_the_accepted_answer_enters_the_conversation(ask):
-    response = ask(ChatClient(model(PROSE, GOOD)), "Go", response_type=Report).response
+    response = ask(ChatClient(model(PROSE, GOOD)), "Go", output_type=Report).response
     assert response.messages == (AssistantMessage(GOOD),)
 
 
 def test_an_empty_answer_is_not_sent_back_but_said(ask):
     scripted = model("", GOOD)
-    assert ask(ChatClient(scripted), "Go", response_type=Report).response.value == REPORT
+    assert ask(ChatClient(scripted), "Go", output_type=Report).response.output == REPORT
     (message,) = scripted.requests[1].messages
     assert message.text.startswith("Go\n\nAnswer with JSON")
     assert "The answer is empty" in message.text
@@ -186,23 +186,23 @@ def test_an_empty_answer_is_not_sent_back_but_said(ask):
 
 def test_an_empty_answer_after_tools_is_said_after_them(ask):
     scripted = model(CALL, "", GOOD)
-    assert ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response.value == REPORT
+    assert ask(ChatClient(scripted, tools=[weather]), "Go", output_type=Report).response.output == REPORT
     assert [message.role for message in scripted.requests[2].messages] == ["user", "assistant", "tool", "user"]
 
 
 def test_a_server_that_ignores_the_schema_is_told_in_words_on_the_second_try(ask):
-    scripted = model(PROSE, GOOD, supports_response_schema=True)
-    assert ask(ChatClient(scripted), "Go", response_type=Report).response.value == REPORT
+    scripted = model(PROSE, GOOD, supports_output_schema=True)
+    assert ask(ChatClient(scripted), "Go", output_type=Report).response.output == REPORT
     first, second = scripted.requests
     assert "JSON Schema" not in first.messages[-1].text
     assert "JSON Schema" in second.messages[-1].text
-    assert first.response_schema == second.response_schema is not None
+    assert first.output_schema == second.output_schema is not None
 
 
 def test_usage_counts_the_attempts(ask):
-    scripted = model(CALL, PROSE, BAD, GOOD, usage=Usage(100, 10, cache_read=5))
-    response = ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response
-    assert response.usage == Usage(400, 40, cache_read=20)
+    scripted = model(CALL, PROSE, BAD, GOOD, usage=Usage(100, 10, cache_read_tokens=5))
+    response = ask(ChatClient(scripted, tools=[weather]), "Go", output_type=Report).response
+    assert response.usage == Usage(400, 40, cache_read_tokens=20)
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
@@ -215,7 +215,7 @@ def test_after_the_retries_the_error_holds_the_turn(ask, retries):
     error = raised.value
     assert "'degrees'" in error.problem
     assert error.response.text == BAD
-    assert error.response.value is None
+    assert error.response.output is None
     assert error.response.usage == Usage(10 * (retries + 2), retries + 2)
     assert [message.role for message in error.response.messages] == ["assistant", "tool", "assistant"]
     assert isinstance(error.__cause__, OutputError)
@@ -226,35 +226,35 @@ def test_the_last_response_is_returned_where_that_is_asked_for(ask):
         model(PROSE, BAD), advisors=[StructuredOutputAdvisor(Report, retries=1, raise_on_failure=False)]
     )
     outcome = ask(client, "Go")
-    assert (outcome.response.value, outcome.response.text, outcome.text_shown) == (None, BAD, BAD)
+    assert (outcome.response.output, outcome.response.text, outcome.text_shown) == (None, BAD, BAD)
 
 
 def test_unchecked_answers_are_read_if_they_can_be_and_never_asked_for_again(ask):
     advisor = StructuredOutputAdvisor(Report, validate=False)
     client = ChatClient(model(GOOD, BAD), advisors=[advisor])
-    assert ask(client, "Go").response.value == REPORT
+    assert ask(client, "Go").response.output == REPORT
     outcome = ask(client, "Go")
-    assert (outcome.response.value, outcome.text_shown) == (None, BAD)
+    assert (outcome.response.output, outcome.text_shown) == (None, BAD)
 
 
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
 def test_an_answer_that_was_cut_off_is_not_asked_for_again(ask, reason):
-    cut = ChatResponse.of_text(GOOD[:20], finish_reason=reason)
+    cut = ChatResponse.from_text(GOOD[:20], finish_reason=reason)
     with pytest.raises(StructuredOutputError, match=r"cut off.*allow more output tokens") as raised:
-        ask(ChatClient(model(cut)), "Go", response_type=Report)
+        ask(ChatClient(model(cut)), "Go", output_type=Report)
     assert raised.value.response.finish_reason == reason
 
 
 def test_a_whole_answer_counts_even_if_what_followed_was_cut_off(ask):
-    cut = ChatResponse.of_text(GOOD + " As you can s", finish_reason="length")
-    assert ask(ChatClient(model(cut)), "Go", response_type=Report).response.value == REPORT
+    cut = ChatResponse.from_text(GOOD + " As you can s", finish_reason="length")
+    assert ask(ChatClient(model(cut)), "Go", output_type=Report).response.output == REPORT
 
 
 @pytest.mark.parametrize("reason", ["refusal", "content_filter"])
 def test_a_refusal_is_not_asked_for_again(ask, reason):
-    refusal = ChatResponse.of_text("I cannot help with that.", finish_reason=reason)
+    refusal = ChatResponse.from_text("I cannot help with that.", finish_reason=reason)
     with pytest.raises(StructuredOutputError, match=r"refused to answer.*I cannot help"):
-        ask(ChatClient(model(refusal)), "Go", response_type=Report)
+        ask(ChatClient(model(refusal)), "Go", output_type=Report)
 
 
 # Tools
@@ -262,8 +262,8 @@ def test_a_refusal_is_not_asked_for_again(ask, reason):
 
 def test_a_round_with_tools_is_asked_once_and_not_checked(ask):
     scripted = model(AssistantMessage(PROSE, CALLS), GOOD)
-    response = ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response
-    assert response.value == REPORT
+    response = ask(ChatClient(scripted, tools=[weather]), "Go", output_type=Report).response
+    assert response.output == REPORT
     assert weather_calls == ["Gouda"]
     assert scripted.remaining == 0
     assert [message.role for message in response.messages] == ["assistant", "tool", "assistant"]
@@ -274,8 +274,8 @@ CALLS = ScriptedChatModel([CALL]).call(ChatRequest(messages=())).tool_calls
 
 def test_a_retry_does_not_run_tools_again(ask):
     scripted = model(CALL, PROSE, BAD, GOOD)
-    response = ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response
-    assert response.value == REPORT
+    response = ask(ChatClient(scripted, tools=[weather]), "Go", output_type=Report).response
+    assert response.output == REPORT
     assert weather_calls == ["Gouda"]
     assert len(scripted.requests) == 4
     assert len(response.messages) == 3
@@ -283,8 +283,8 @@ def test_a_retry_does_not_run_tools_again(ask):
 
 def test_a_retry_may_ask_for_tools_and_the_loop_goes_on(ask):
     scripted = model(PROSE, CALL, GOOD)
-    response = ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report).response
-    assert response.value == REPORT
+    response = ask(ChatClient(scripted, tools=[weather]), "Go", output_type=Report).response
+    assert response.output == REPORT
     assert weather_calls == ["Gouda"]
     assert [message.role for message in scripted.requests[2].messages] == ["user", "assistant", "tool"]
     assert PROSE not in texts(scripted.requests[2])
@@ -300,7 +300,7 @@ def test_retries_are_counted_in_the_turn_not_in_each_round(ask):
 
 def test_the_instructions_stand_in_the_same_place_in_every_round(ask):
     scripted = model(CALL, PROSE, CALL, GOOD)
-    ask(ChatClient(scripted, tools=[weather]), "Go", response_type=Report)
+    ask(ChatClient(scripted, tools=[weather]), "Go", output_type=Report)
     first, second, third, fourth = (request.messages for request in scripted.requests)
     assert first == second[:1]
     assert second == third[: len(second)]
@@ -320,8 +320,8 @@ def test_a_search_round_is_asked_once(ask):
     search = [("tool_search", {"query": "weather city"})]
     scripted = model(search, search, [("weather_0", {"city": "Gouda"})], PROSE, BAD, GOOD)
     client = ChatClient(scripted, tools=SEARCHED, advisors=[ToolSearchAdvisor("regex", max_results=10)])
-    response = ask(client, "Go", response_type=Report, session_id="ann").response
-    assert response.value == REPORT
+    response = ask(client, "Go", output_type=Report, session_id="ann").response
+    assert response.output == REPORT
     assert len(scripted.requests) == 6
     assert response.tool_search is not None
     assert len(response.tool_search.searches) == 2
@@ -334,30 +334,30 @@ def test_a_search_round_is_asked_once(ask):
 def test_results_returned_direct_are_not_checked(ask):
     direct = Tool.from_function(weather, return_direct=True)
     scripted = model(CALL)
-    response = ask(ChatClient(scripted, tools=[direct]), "Go", response_type=Report).response
-    assert (response.text, response.finish_reason, response.value) == ("12 degrees", "return_direct", None)
+    response = ask(ChatClient(scripted, tools=[direct]), "Go", output_type=Report).response
+    assert (response.text, response.finish_reason, response.output) == ("12 degrees", "return_direct", None)
 
 
 def test_the_end_at_a_limit_is_not_checked(ask):
     limited = ToolCallingAdvisor(limits=ToolCallLimits(total=1))
     scripted = model(CALL, CALL)
-    response = ask(ChatClient(scripted, tools=[weather], advisors=[limited]), "Go", response_type=Report).response
-    assert (response.finish_reason, response.value) == ("tool_call_limit", None)
+    response = ask(ChatClient(scripted, tools=[weather], advisors=[limited]), "Go", output_type=Report).response
+    assert (response.finish_reason, response.output) == ("tool_call_limit", None)
 
 
 def test_without_the_loop_calls_pass_and_answers_are_checked(ask):
     scripted = model(CALL, PROSE, GOOD)
     client = ChatClient(scripted, tools=[weather], tool_calling=False)
-    response = ask(client, "Go", response_type=Report).response
-    assert (response.value, [call.name for call in response.tool_calls]) == (None, ["weather"])
-    assert ask(client, "Go", response_type=Report).response.value == REPORT
+    response = ask(client, "Go", output_type=Report).response
+    assert (response.output, [call.name for call in response.tool_calls]) == (None, ["weather"])
+    assert ask(client, "Go", output_type=Report).response.output == REPORT
 
 
 def test_what_calls_for_more_rounds_is_the_loops_word(ask):
-    loop = ToolCallingAdvisor(more_rounds=lambda response: response.text == "WAIT")
+    loop = ToolCallingAdvisor(should_continue=lambda response: response.text == "WAIT")
     scripted = model("WAIT", GOOD)
-    response = ask(ChatClient(scripted, advisors=[loop]), "Go", response_type=Report).response
-    assert response.value == REPORT
+    response = ask(ChatClient(scripted, advisors=[loop]), "Go", output_type=Report).response
+    assert response.output == REPORT
     assert texts(scripted.requests[1])[-1] == "WAIT"
 
 
@@ -366,21 +366,21 @@ def test_what_calls_for_more_rounds_is_the_loops_word(ask):
 
 def test_a_stream_shows_the_accepted_text_once_and_nothing_else(ask_streaming):
     scripted = model(AssistantMessage("Let me look.", CALLS), PROSE, BAD, GOOD)
-    outcome = ask_streaming(ChatClient(scripted, tools=[weather]), "Go", response_type=Report)
+    outcome = ask_streaming(ChatClient(scripted, tools=[weather]), "Go", output_type=Report)
     assert outcome.text_shown == GOOD
-    assert outcome.response.value == REPORT
+    assert outcome.response.output == REPORT
 
 
 def test_a_stream_shows_nothing_before_the_answer_is_accepted():
     scripted = model(PROSE, GOOD)
-    with ChatClient(scripted).stream("Go", response_type=Report) as stream:
+    with ChatClient(scripted).stream("Go", output_type=Report) as stream:
         assert next(iter(stream))
         assert scripted.remaining == 0
 
 
 def test_a_stream_whose_answers_all_fail_shows_nothing():
     shown = []
-    stream = ChatClient(model(*[PROSE] * 4)).stream("Go", response_type=Report)
+    stream = ChatClient(model(*[PROSE] * 4)).stream("Go", output_type=Report)
     with pytest.raises(StructuredOutputError):
         shown.extend(stream)
     assert shown == []
@@ -394,12 +394,12 @@ def test_an_unchecked_stream_is_live():
         assert next(pieces) == GOOD[: len(GOOD) // 3 + 1]
         assert scripted.open_streams == 1
         assert "".join(pieces)
-        assert stream.response.value == REPORT
+        assert stream.response.output == REPORT
 
 
 def test_a_stream_left_early_leaves_nothing_open():
     scripted = model(CALL, PROSE, GOOD)
-    with ChatClient(scripted, tools=[weather]).stream("Go", response_type=Report) as stream:
+    with ChatClient(scripted, tools=[weather]).stream("Go", output_type=Report) as stream:
         next(iter(stream.events()))
     assert scripted.open_streams == 0
 
@@ -410,26 +410,26 @@ def test_a_stream_left_early_leaves_nothing_open():
 def test_a_clients_advisor_is_the_default_and_a_calls_type_replaces_it(ask):
     scripted = model(GOOD, "[1]", PROSE, "text")
     client = ChatClient(scripted, advisors=[StructuredOutputAdvisor(Report, retries=0)])
-    assert ask(client, "Go").response.value == REPORT
-    assert ask(client, "Go", response_type=list[int]).response.value == [1]
+    assert ask(client, "Go").response.output == REPORT
+    assert ask(client, "Go", output_type=list[int]).response.output == [1]
     with pytest.raises(StructuredOutputError, match="after 1 attempt:"):
-        ask(client, "Go", response_type=dict)
-    assert ask(client, "Go", response_type=str).response.value == "text"
+        ask(client, "Go", output_type=dict)
+    assert ask(client, "Go", output_type=str).response.output == "text"
     assert texts(scripted.requests[-1]) == ["Go"]
 
 
 def test_an_advisor_without_a_type_sets_options_only(ask):
     scripted = model(PROSE, PROSE)
     client = ChatClient(scripted, advisors=[StructuredOutputAdvisor(retries=0)])
-    assert ask(client, "Go").response.value is None
+    assert ask(client, "Go").response.output is None
     assert texts(scripted.requests[0]) == ["Go"]
     with pytest.raises(StructuredOutputError, match="after 1 attempt:"):
-        ask(client, "Go", response_type=Report)
+        ask(client, "Go", output_type=Report)
 
 
 def test_each_turn_has_its_own_retries():
     client = ChatClient(model(PROSE, GOOD, PROSE, GOOD), advisors=[StructuredOutputAdvisor(Report, retries=1)])
-    assert [client.call("Go").value for _ in range(2)] == [REPORT, REPORT]
+    assert [client.call("Go").output for _ in range(2)] == [REPORT, REPORT]
 
 
 def test_an_advisor_around_that_asks_again_begins_a_turn_with_all_retries(ask):
@@ -444,7 +444,7 @@ def test_an_advisor_around_that_asks_again_begins_a_turn_with_all_retries(ask):
 
     scripted = model(PROSE, PROSE, PROSE, GOOD)
     client = ChatClient(scripted, advisors=[Again(), StructuredOutputAdvisor(Report, retries=1)])
-    assert ask(client, "Go").response.value == REPORT
+    assert ask(client, "Go").response.output == REPORT
 
 
 def test_advisors_further_in_see_every_attempt(ask):
@@ -460,29 +460,29 @@ def test_advisors_further_in_see_every_attempt(ask):
             return response
 
     seen = Seen()
-    ask(ChatClient(model(PROSE, GOOD), advisors=[seen]), "Go", response_type=Report)
+    ask(ChatClient(model(PROSE, GOOD), advisors=[seen]), "Go", output_type=Report)
     assert seen.texts == [PROSE, GOOD]
 
 
 def test_a_model_error_passes_through(ask):
     with pytest.raises(ProviderError, match="down"):
-        ask(ChatClient(model(PROSE, ProviderError("down"))), "Go", response_type=Report)
+        ask(ChatClient(model(PROSE, ProviderError("down"))), "Go", output_type=Report)
 
 
 def test_the_advisor_works_in_a_chain_of_its_own():
     flow = StructuredOutputAdvisor(Report).advise(ChatRequest(messages=[UserMessage("Go")]))
     asked = next(flow)
     assert asked.buffered
-    assert flow.send(ChatResponse.of_text(PROSE)).messages[-2] == AssistantMessage(PROSE)
+    assert flow.send(ChatResponse.from_text(PROSE)).messages[-2] == AssistantMessage(PROSE)
     with pytest.raises(StopIteration) as stop:
-        flow.send(ChatResponse.of_text(GOOD))
-    assert stop.value.value.value == REPORT
+        flow.send(ChatResponse.from_text(GOOD))
+    assert stop.value.value.output == REPORT
 
 
 def test_the_call_fits_a_loop_further_in_than_usual(ask):
     scripted = model(CALL, PROSE, GOOD)
     client = ChatClient(scripted, tools=[weather], advisors=[ToolCallingAdvisor(order=2000)])
-    assert ask(client, "Go", response_type=Report).response.value == REPORT
+    assert ask(client, "Go", output_type=Report).response.output == REPORT
     assert weather_calls == ["Gouda"]
 
 
@@ -502,11 +502,11 @@ def test_memory_keeps_the_prompt_and_the_accepted_answer_only(ask, order):
     repository = InMemoryRepository()
     scripted = model(CALL, PROSE, GOOD, *[PROSE] * 4, GOOD)
     client = ChatClient(scripted, tools=[weather], advisors=[MemoryAdvisor(ChatMemory(repository), order=order)])
-    ask(client, "Weather?", response_type=Report, session_id="ann")
+    ask(client, "Weather?", output_type=Report, session_id="ann")
     with pytest.raises(StructuredOutputError) as raised:
-        ask(client, "Really?", response_type=Report, session_id="ann")
+        ask(client, "Really?", output_type=Report, session_id="ann")
     assert [message.text for message in raised.value.response.messages] == [PROSE]
-    ask(client, "Again?", response_type=Report, session_id="ann")
+    ask(client, "Again?", output_type=Report, session_id="ann")
     tools = [] if order < 300 else ["", "12 degrees"]
     *past, last = texts(scripted.requests[-1])
     assert past == ["Weather?", *tools, GOOD]
@@ -526,7 +526,7 @@ def test_an_advisor_between_may_ask_again_after_a_failure(ask):
     scripted = model(PROSE, GOOD)
     client = ChatClient(scripted, advisors=[Fallback(), StructuredOutputAdvisor(Report, retries=0)])
     outcome = ask(client, "Go")
-    assert (outcome.response.value, outcome.text_shown) == (REPORT, GOOD)
+    assert (outcome.response.output, outcome.text_shown) == (REPORT, GOOD)
     assert scripted.requests[1].options == {"model": "better"}
 
 
@@ -545,7 +545,7 @@ def test_retries_are_a_number(retries):
 def test_a_wrong_type_is_an_error_before_anything_is_sent():
     scripted = model(GOOD)
     with pytest.raises(ConfigurationError, match="cannot have the type"):
-        ChatClient(scripted).call("Go", response_type=object())
+        ChatClient(scripted).call("Go", output_type=object())
     assert scripted.requests == []
 
 
@@ -561,7 +561,7 @@ def test_a_wrong_type_is_an_error_before_anything_is_sent():
 )
 def test_the_instructions_go_to_the_last_user_message(messages, at):
     scripted = model(GOOD)
-    ChatClient(scripted).call(messages=messages, response_type=Report)
+    ChatClient(scripted).call(messages=messages, output_type=Report)
     sent = scripted.requests[0].messages
     assert [i for i, text in enumerate(texts(scripted.requests[0])) if "JSON Schema" in text] == [at]
     assert isinstance(sent[at], UserMessage)
@@ -575,7 +575,7 @@ def test_the_instructions_go_to_the_last_user_message(messages, at):
 def test_instructions_that_are_there_are_not_added_again():
     told = UserMessage(f"Go\n\n{JsonOutputConverter(Report).instructions}")
     scripted = model(GOOD)
-    ChatClient(scripted).call(told, response_type=Report)
+    ChatClient(scripted).call(told, output_type=Report)
     assert scripted.requests[0].messages == (told,)
 
 
@@ -596,10 +596,10 @@ class CsvConverter:
 
 
 def test_a_converter_of_another_format(ask):
-    scripted = model("Ann is 3", "name,age\nAnn,3\n", supports_response_schema=True)
-    response = ask(ChatClient(scripted), "Go", response_type=CsvConverter()).response
-    assert response.value == [{"name": "Ann", "age": "3"}]
-    assert scripted.requests[0].response_schema is None
+    scripted = model("Ann is 3", "name,age\nAnn,3\n", supports_output_schema=True)
+    response = ask(ChatClient(scripted), "Go", output_type=CsvConverter()).response
+    assert response.output == [{"name": "Ann", "age": "3"}]
+    assert scripted.requests[0].output_schema is None
     assert texts(scripted.requests[0]) == [f"Go\n\n{CsvConverter.instructions}"]
     assert "The header must be name,age." in texts(scripted.requests[1])[-1]
 
@@ -616,10 +616,10 @@ def test_a_plain_value_error_of_a_converter_is_sent_back_others_are_raised(ask):
 
     scripted = model("one", "1.5", "boom")
     client = ChatClient(scripted)
-    assert ask(client, "Go", response_type=Number()).response.value == 1.5
+    assert ask(client, "Go", output_type=Number()).response.output == 1.5
     assert "could not convert" in texts(scripted.requests[1])[-1]
     with pytest.raises(KeyError):
-        ask(client, "Go", response_type=Number())
+        ask(client, "Go", output_type=Number())
 
 
 def test_a_converter_may_name_its_schema():
@@ -631,9 +631,9 @@ def test_a_converter_may_name_its_schema():
         def parse(self, text):
             return text
 
-    scripted = model("{}", supports_response_schema=True)
-    assert ChatClient(scripted).call("Go", response_type=Named()).value == "{}"
-    assert scripted.requests[0].response_schema.name.startswith("my_report")
+    scripted = model("{}", supports_output_schema=True)
+    assert ChatClient(scripted).call("Go", output_type=Named()).output == "{}"
+    assert scripted.requests[0].output_schema.name.startswith("my_report")
 
 
 # The wire
@@ -658,8 +658,8 @@ def wire():
 
 
 def test_openai_is_sent_a_strict_schema_in_every_round(ask_sync, wire):
-    response, sent = wire(ask_sync, CALL, PROSE, GOOD, response_type=Report)
-    assert response.value == REPORT
+    response, sent = wire(ask_sync, CALL, PROSE, GOOD, output_type=Report)
+    assert response.output == REPORT
     expected = {
         "type": "json_schema",
         "json_schema": {
@@ -677,8 +677,8 @@ def test_openai_is_sent_a_strict_schema_in_every_round(ask_sync, wire):
 
 
 def test_openai_is_not_promised_strictness_that_a_schema_cannot_have(ask_sync, wire):
-    response, (body,) = wire(ask_sync, '{"a": 1}', response_type=dict[str, int])
-    assert response.value == {"a": 1}
+    response, (body,) = wire(ask_sync, '{"a": 1}', output_type=dict[str, int])
+    assert response.output == {"a": 1}
     assert body["response_format"]["json_schema"]["strict"] is False
 
 
@@ -688,14 +688,14 @@ def test_without_a_type_openai_is_sent_no_format(ask_sync, wire):
 
 
 def test_a_response_format_of_ones_own_wins(ask_sync, wire):
-    response, (body,) = wire(ask_sync, GOOD, response_type=Report, response_format={"type": "json_object"})
-    assert response.value == REPORT
+    response, (body,) = wire(ask_sync, GOOD, output_type=Report, response_format={"type": "json_object"})
+    assert response.output == REPORT
     assert body["response_format"] == {"type": "json_object"}
 
 
 def test_an_openai_server_without_schemas_is_told_in_words(ask_sync, wire):
-    response, (body,) = wire(ask_sync, GOOD, response_type=Report, model_options={"response_schema": False})
-    assert response.value == REPORT
+    response, (body,) = wire(ask_sync, GOOD, output_type=Report, model_options={"output_schema": False})
+    assert response.output == REPORT
     assert "response_format" not in body
     assert "JSON Schema" in body["messages"][-1]["content"]
 
@@ -713,7 +713,7 @@ def test_a_refusal_over_the_wire_ends_the_turn(streamed):
     with OpenAIWireServer([reply]) as server, OpenAIChatModel("m", base_url=server.base_url, api_key="x") as adapter:
         client = ChatClient(adapter)
         with pytest.raises(StructuredOutputError, match=r"refused to answer.*I will not\."):
-            list(client.stream("Go", response_type=Report)) if streamed else client.call("Go", response_type=Report)
+            list(client.stream("Go", output_type=Report)) if streamed else client.call("Go", output_type=Report)
         assert len(server.requests) == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from toolsearch.errors import AsyncCallableError, ConfigurationError
 from toolsearch.indexes import ToolReference
-from toolsearch.loop.execution.arguments import ArgumentError
+from toolsearch.loop.execution.arguments import ToolArgumentError
 from toolsearch.tools.tool import Tool, ToolContext, tool
 
 NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -178,9 +178,9 @@ def test_positional_only_parameters_of_a_given_schema_are_filled():
 
 def test_arguments_that_the_function_does_not_have_are_for_the_model_to_mend():
     made = Tool("act", "Act.", {"properties": {}}, lambda city: city)
-    with pytest.raises(ArgumentError, match="'town'"):
+    with pytest.raises(ToolArgumentError, match="'town'"):
         made.call({"city": "Gouda", "town": 1})
-    with pytest.raises(ArgumentError, match="'city'"):
+    with pytest.raises(ToolArgumentError, match="'city'"):
         made.call({})
 
 
@@ -492,12 +492,12 @@ def test_what_is_no_definition_is_refused(definition, said):
 
 def test_the_context_is_the_applications_alone_and_does_not_change():
     given = {"user_id": 7}
-    ctx = ToolContext(given, call_id="1", tool_name="t", session_id="s", tenant="x")
+    ctx = ToolContext(given, tool_call_id="1", tool_name="t", session_id="s", tenant_id="x")
     given["user_id"] = 8
     assert dict(ctx) == {"user_id": 7}
     assert (ctx["user_id"], ctx.get("none"), "user_id" in ctx, len(ctx)) == (7, None, True, 1)
-    assert (ctx.call_id, ctx.tool_name, ctx.session_id, ctx.tenant) == ("1", "t", "s", "x")
-    for change in ("context", "call_id", "session_id"):
+    assert (ctx.tool_call_id, ctx.tool_name, ctx.session_id, ctx.tenant_id) == ("1", "t", "s", "x")
+    for change in ("context", "tool_call_id", "session_id"):
         with pytest.raises(AttributeError):
             setattr(ctx, change, "other")
     with pytest.raises(TypeError):

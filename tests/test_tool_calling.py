@@ -62,7 +62,7 @@ def fail() -> None:
 
 
 def said(text: str = "", *calls: tuple[str, str, dict[str, Any]]) -> AssistantMessage:
-    return AssistantMessage(text, tuple(ToolCall.of(*call) for call in calls))
+    return AssistantMessage(text, tuple(ToolCall.from_dict(*call) for call in calls))
 
 
 def client_of(script: Any, *tools: Any, advisor: ToolCallingAdvisor | None = None, **options: Any) -> ChatClient:
@@ -76,7 +76,7 @@ def limited(**limits: Any) -> ToolCallingAdvisor:
 
 
 def tool_results(response: ChatResponse) -> list[str]:
-    return [message.content for message in response.messages if isinstance(message, ToolMessage)]
+    return [message.text for message in response.messages if isinstance(message, ToolMessage)]
 
 
 def sent(client: ChatClient) -> list[ChatRequest]:
@@ -121,7 +121,7 @@ def test_results_of_one_round_are_in_call_order_with_the_models_ids(ask):
     calls = said("", ("z", "add", {"a": 1, "b": 1}), ("a", "ping", {}), ("m", "add", {"a": 2, "b": 2}))
     response = ask(client_of([calls, "done"], add, ping), "Hi").response
     results = [message for message in response.messages if isinstance(message, ToolMessage)]
-    assert [(message.call_id, message.content) for message in results] == [("z", "2"), ("a", "pong"), ("m", "4")]
+    assert [(message.tool_call_id, message.text) for message in results] == [("z", "2"), ("a", "pong"), ("m", "4")]
 
 
 def test_a_conversation_of_many_turns_needs_no_memory(ask):
@@ -138,7 +138,7 @@ def test_a_conversation_of_many_turns_needs_no_memory(ask):
     calls = [
         call.id for message in conversation if isinstance(message, AssistantMessage) for call in message.tool_calls
     ]
-    assert calls == [message.call_id for message in conversation if isinstance(message, ToolMessage)]
+    assert calls == [message.tool_call_id for message in conversation if isinstance(message, ToolMessage)]
 
 
 def test_text_that_comes_with_calls_is_part_of_the_history(ask):
@@ -197,7 +197,7 @@ def test_an_application_may_word_the_answers_to_errors(ask):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"raise_on_error": "LookupError"}, {"raise_on_error": (int,)}, {"more_rounds": True}, {"on_error": "sorry"}],
+    [{"raise_on_error": "LookupError"}, {"raise_on_error": (int,)}, {"should_continue": True}, {"on_error": "sorry"}],
 )
 def test_options_that_cannot_work_are_refused(wrong):
     with pytest.raises(ConfigurationError):
@@ -272,9 +272,9 @@ def test_sessions_and_tenants_reach_tools(ask):
 
     def look(ctx: ToolContext) -> None:
         """Look around."""
-        seen.append((ctx.session_id, ctx.tenant))
+        seen.append((ctx.session_id, ctx.tenant_id))
 
-    ask(client_of([[("look", {})], "done"], look), "Hi", session_id="s1", tenant="t1")
+    ask(client_of([[("look", {})], "done"], look), "Hi", session_id="s1", tenant_id="t1")
     assert seen == [("s1", "t1")]
 
 
@@ -298,16 +298,18 @@ PING = said("", ("1", "ping", {}))
 def test_usage_is_summed_over_rounds(ask):
     script = [counted(PING, 10, 1, 4, 2), counted(PING, 20, 2, None, 3), counted("done", 30, 3, 5)]
     outcome = ask(client_of(script, ping), "Hi")
-    assert outcome.response.usage == Usage(60, 6, cache_read=9, cache_write=5)
+    assert outcome.response.usage == Usage(60, 6, cache_read_tokens=9, cache_write_tokens=5)
 
 
 def test_cache_figures_that_were_never_reported_stay_unknown(ask):
     script = [counted(PING, 10, 1), counted("done", 30, 3)]
-    assert ask(client_of(script, ping), "Hi").response.usage == Usage(40, 4, cache_read=None, cache_write=None)
+    assert ask(client_of(script, ping), "Hi").response.usage == Usage(
+        40, 4, cache_read_tokens=None, cache_write_tokens=None
+    )
 
 
 def test_usage_of_a_single_round_is_the_models_own(ask):
-    assert ask(client_of([counted("done", 30, 3, 0)], ping), "Hi").response.usage == Usage(30, 3, cache_read=0)
+    assert ask(client_of([counted("done", 30, 3, 0)], ping), "Hi").response.usage == Usage(30, 3, cache_read_tokens=0)
 
 
 def test_usage_is_whole_if_the_last_round_reports_none(ask):
@@ -440,9 +442,9 @@ def test_hooks_may_be_generators_that_yield_effects(ask):
             return request.replace(options={"word": word})
 
         def finalize_loop(self, state: LoopState, response: ChatResponse) -> Generator[Any, Any, ChatResponse]:
-            call = ToolCall.of("extra", "ping", {})
+            call = ToolCall.from_dict("extra", "ping", {})
             batch = yield RunTools(calls=(call,), tools={"ping": Tool.from_function(ping)}, request=state.request)
-            return response.replace(finish_reason=batch.messages[0].content)
+            return response.replace(finish_reason=batch.messages[0].text)
 
     clock = FakeClock()
     client = client_of([PING, "draft", "final"], ping, advisor=Effectful(), clock=clock)
@@ -523,7 +525,7 @@ def test_limits_count_all_calls_of_the_turn_whatever_next_instructions_leaves_ou
         ) -> ChatRequest:
             return state.request
 
-    advisor = Forgetful(limits=ToolCallLimits(per_tool=2, identical=None))
+    advisor = Forgetful(limits=ToolCallLimits(per_tool=2, max_repeats=None))
     response = ask(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
     assert response.finish_reason == "tool_call_limit"
     assert tool_results(response)[:2] == ["pong", "pong"]
@@ -572,7 +574,7 @@ def test_calls_after_the_breach_are_answered_not_run_so_that_no_call_is_without_
     asked = [
         call.id for message in response.messages if isinstance(message, AssistantMessage) for call in message.tool_calls
     ]
-    assert asked == [message.call_id for message in response.messages if isinstance(message, ToolMessage)]
+    assert asked == [message.tool_call_id for message in response.messages if isinstance(message, ToolMessage)]
 
 
 def test_a_turn_ends_at_the_limit_of_all_calls(ask):
@@ -586,7 +588,7 @@ def test_a_turn_ends_at_the_limit_of_all_calls(ask):
 
 def test_a_breach_may_be_answered_to_the_model_instead(ask):
     script = [adds(1, 2), said("", ("x", "add", {"a": 9, "b": 9}), ("y", "ping", {})), "I see."]
-    client = client_of(script, add, ping, advisor=limited(per_tool=1, on_breach="answer"))
+    client = client_of(script, add, ping, advisor=limited(per_tool=1, on_limit="answer"))
     response = ask(client, "Hi").response
     refused = "Not run: the limit of 1 calls of add per turn is reached."
     assert tool_results(response) == ["1", refused, refused, "pong"]
@@ -595,7 +597,7 @@ def test_a_breach_may_be_answered_to_the_model_instead(ask):
 
 
 def test_a_model_that_calls_on_and_on_while_nothing_may_run_is_stopped(ask):
-    client = client_of(lambda request: adds(len(request.messages)), add, advisor=limited(total=1, on_breach="answer"))
+    client = client_of(lambda request: adds(len(request.messages)), add, advisor=limited(total=1, on_limit="answer"))
     response = ask(client, "Hi").response
     assert response.finish_reason == "tool_call_limit"
     assert len(sent(client)) == 12
@@ -608,7 +610,7 @@ def test_the_defaults_are_forty_calls_of_a_tool_and_a_hundred_and_fifty_in_all(a
     assert tool_results(response)[-1] == "Not run: the limit of 40 calls of add per turn is reached."
     tools = [Tool(f"t{n}", fn=lambda: "x") for n in range(5)]
     many = ask(
-        client_of(lambda request: [(f"t{n}", {}) for n in range(5)], *tools, advisor=limited(identical=None)), "Hi"
+        client_of(lambda request: [(f"t{n}", {}) for n in range(5)], *tools, advisor=limited(max_repeats=None)), "Hi"
     )
     assert tool_results(many.response).count("x") == 150
     assert many.response.text == "Not run: the limit of 150 tool calls per turn is reached."
@@ -616,14 +618,14 @@ def test_the_defaults_are_forty_calls_of_a_tool_and_a_hundred_and_fifty_in_all(a
 
 def test_a_tool_may_have_a_limit_of_its_own(ask):
     calls = [said("", (f"p{n}", "ping", {}), (f"a{n}", "add", {"a": n, "b": n})) for n in range(3)]
-    advisor = limited(per_tool=1, overrides={"add": 2, "ping": None}, identical=None)
+    advisor = limited(per_tool=1, overrides={"add": 2, "ping": None}, max_repeats=None)
     response = ask(client_of(calls, ping, add, advisor=advisor), "Hi").response
     assert tool_results(response) == ["pong", "0", "pong", "2", "pong", response.text]
     assert response.text == "Not run: the limit of 2 calls of add per turn is reached."
 
 
 def test_an_excluded_tool_has_no_limit_of_its_own_but_counts_in_the_total(ask):
-    advisor = limited(per_tool=1, total=4, excluded=["ping"], identical=None)
+    advisor = limited(per_tool=1, total=4, exempt=["ping"], max_repeats=None)
     response = ask(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
     assert tool_results(response).count("pong") == 4
     assert response.text == "Not run: the limit of 4 tool calls per turn is reached."
@@ -673,7 +675,7 @@ def test_the_same_call_three_times_in_a_row_is_answered_not_run(ask):
 
 def test_the_guard_against_going_in_circles_can_be_set_and_switched_off(ask):
     for identical, ran in ((2, 1), (None, 5)):
-        response = ask(client_of([*[PING] * 5, "done"], ping, advisor=limited(identical=identical)), "Hi").response
+        response = ask(client_of([*[PING] * 5, "done"], ping, advisor=limited(max_repeats=identical)), "Hi").response
         assert tool_results(response).count("pong") == ran
 
 
@@ -693,9 +695,9 @@ def test_a_model_that_goes_in_circles_for_ever_is_stopped(ask, limits):
         {"total": -1},
         {"overrides": {"add": -1}},
         {"overrides": {"total": -1}},
-        {"identical": 1},
-        {"on_breach": "raise"},
-        {"excluded": "add"},
+        {"max_repeats": 1},
+        {"on_limit": "raise"},
+        {"exempt": "add"},
     ],
 )
 def test_limits_that_cannot_work_are_refused(wrong):
@@ -754,14 +756,14 @@ def test_a_later_round_may_return_directly(ask):
 
 def test_a_predicate_may_end_the_loop_before_tools_are_run(ask):
     adder = Adder()
-    advisor = ToolCallingAdvisor(more_rounds=lambda response: False)
+    advisor = ToolCallingAdvisor(should_continue=lambda response: False)
     response = ask(client_of([adds(1)], Tool.from_function(adder, name="add"), advisor=advisor), "Hi").response
     assert [call.name for call in response.tool_calls] == ["add"]
     assert adder.asked == []
 
 
 def test_a_predicate_may_ask_for_a_round_without_calls(ask):
-    advisor = ToolCallingAdvisor(more_rounds=lambda response: response.text == "to be continued")
+    advisor = ToolCallingAdvisor(should_continue=lambda response: response.text == "to be continued")
     client = client_of(["to be continued", "the end"], advisor=advisor)
     response = ask(client, "Hi").response
     assert response.text == "the end"
@@ -772,7 +774,7 @@ def test_a_predicate_may_ask_for_a_round_without_calls(ask):
 def test_of_several_candidates_the_first_with_calls_counts(ask):
     answers = [AssistantMessage("no calls"), adds(1), adds(2)]
     adder = Adder()
-    client = client_of([ChatResponse.choose(answers), "done"], Tool.from_function(adder, name="add"))
+    client = client_of([ChatResponse.from_candidates(answers), "done"], Tool.from_function(adder, name="add"))
     assert ask(client, "Hi").response.text == "done"
     assert adder.asked == [(1, 0)]
 

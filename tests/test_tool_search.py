@@ -16,7 +16,7 @@ from toolsearch import (
     ChatRequest,
     ConfigurationError,
     DuplicateToolError,
-    IndexFailure,
+    IndexingError,
     LoopState,
     SystemMessage,
     Tool,
@@ -85,7 +85,7 @@ def test_the_model_is_sent_the_search_tool_first_and_then_what_it_finds(ask: Ask
     outcome = ask(client, "Weather?", session_id="ann")
     assert sent(model) == [[SEARCH_TOOL], [SEARCH_TOOL, "get_weather"], [SEARCH_TOOL, "get_weather"]]
     assert outcome.response.text == outcome.text_shown == "Sunny."
-    assert [m.content for m in outcome.response.messages if isinstance(m, ToolMessage)][1] == "get_weather done"
+    assert [m.text for m in outcome.response.messages if isinstance(m, ToolMessage)][1] == "get_weather done"
 
 
 def test_it_is_a_tool_calling_advisor_with_its_options(ask: Ask, tools: list[Tool]) -> None:
@@ -156,10 +156,10 @@ def test_discovered_tools_survive_user_turns(ask: Ask, tools: list[Tool]) -> Non
 
 def test_tenants_and_sessions_do_not_see_each_other(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of([[search("weather")], "Found.", "a", "b", "c"], tools)
-    ask(client, "1", session_id="ann", tenant="acme")
-    ask(client, "2", session_id="ann", tenant="other")
+    ask(client, "1", session_id="ann", tenant_id="acme")
+    ask(client, "2", session_id="ann", tenant_id="other")
     ask(client, "3", session_id="ann")
-    ask(client, "4", session_id="bob", tenant="acme")
+    ask(client, "4", session_id="bob", tenant_id="acme")
     assert sent(model)[2:] == [[SEARCH_TOOL]] * 3
 
 
@@ -188,7 +188,7 @@ def test_a_new_process_restores_finds_and_loads_from_history_in_the_same_order(a
 
 
 def test_malformed_history_is_ignored(ask: Ask, tools: list[Tool]) -> None:
-    call = ToolCall.of("1", SEARCH_TOOL, {"query": "x"})
+    call = ToolCall.from_dict("1", SEARCH_TOOL, {"query": "x"})
     texts = ["", "null", "{]", '["get_weather"]', "- \n-x\n- no_such_tool: x", "boom - get_weather: x"]
     history = [UserMessage("go")]
     for text in texts:
@@ -202,8 +202,8 @@ def test_restore_after_compaction(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of(["ok"], tools)
     advisor = client.advisors[0]
     assert isinstance(advisor, ToolSearchAdvisor)
-    advisor.restore("ann", ["add_event", "gone", "get_weather"], tenant="acme")
-    ask(client, "hi", session_id="ann", tenant="acme")
+    advisor.restore("ann", ["add_event", "gone", "get_weather"], tenant_id="acme")
+    ask(client, "hi", session_id="ann", tenant_id="acme")
     assert sent(model) == [[SEARCH_TOOL, "add_event", "get_weather"]]
 
 
@@ -266,10 +266,10 @@ def test_an_undiscovered_tool_is_loaded_then_run(ask: Ask, tools: list[Tool]) ->
     client, _model = client_of([[("get_weather", {})], [("get_weather", {})], "ok"], tools)
     response = ask(client, "go", session_id="ann").response
     results = [m for m in response.messages if isinstance(m, ToolMessage)]
-    assert "call it again" in results[0].content
+    assert "call it again" in results[0].text
     assert not results[0].is_error
-    assert results[1].content == "get_weather done"
-    assert response.tool_search.loaded == ("get_weather",)
+    assert results[1].text == "get_weather done"
+    assert response.tool_search.revealed == ("get_weather",)
 
 
 def test_run_undiscovered_validates_and_runs_at_once(ask: Ask) -> None:
@@ -278,11 +278,11 @@ def test_run_undiscovered_validates_and_runs_at_once(ask: Ask) -> None:
         return width * width
 
     steps = [[("area", {"width": "wide"})], [("area", {"width": 3})], "ok"]
-    client, _ = client_of(steps, [Tool.from_function(area)], run_undiscovered=True)
+    client, _ = client_of(steps, [Tool.from_function(area)], run_unrevealed=True)
     results = [m for m in ask(client, "go").response.messages if isinstance(m, ToolMessage)]
     assert results[0].is_error
-    assert "width" in results[0].content
-    assert results[1].content == "9"
+    assert "width" in results[0].text
+    assert results[1].text == "9"
 
 
 def test_an_unknown_name_is_answered_and_its_siblings_run(ask: Ask, tools: list[Tool]) -> None:
@@ -290,9 +290,9 @@ def test_an_unknown_name_is_answered_and_its_siblings_run(ask: Ask, tools: list[
     client, _ = client_of(steps, tools)
     results = [m for m in ask(client, "go").response.messages if isinstance(m, ToolMessage)]
     assert results[1].is_error
-    assert "get_weather" in results[1].content
-    assert SEARCH_TOOL in results[1].content
-    assert results[2].content == "get_weather done"
+    assert "get_weather" in results[1].text
+    assert SEARCH_TOOL in results[1].text
+    assert results[2].text == "get_weather done"
 
 
 def by_role(tool: Tool, context: Mapping[str, Any]) -> bool:
@@ -309,7 +309,7 @@ def test_the_filter_decides_what_a_session_can_find_see_and_run(ask: Ask) -> Non
     assert index.builds == [("read",)]
     assert ran == []
     assert all("delete_all" not in str(tool.description) for request in model.requests for tool in request.tools)
-    results = [m.content for m in response.messages if isinstance(m, ToolMessage)]
+    results = [m.text for m in response.messages if isinstance(m, ToolMessage)]
     assert "delete_all" not in results[0]
     assert "Did you mean" not in results[1]
     assert "delete_all" not in results[2]
@@ -382,23 +382,23 @@ def test_search_is_not_offered_when_nothing_is_hidden(ask: Ask, tools: list[Tool
 
 def test_below_the_threshold_requests_equal_those_of_plain_tool_calling(ask: Ask, tools: list[Tool]) -> None:
     steps: list[Any] = [[("send_mail", {}), ("add_event", {})], "ok"]
-    client, model = client_of(steps, tools, bypass_below=100_000)
+    client, model = client_of(steps, tools, reveal_all_below=100_000)
     response = ask(client, "go", session_id="ann").response
     plain = ScriptedChatModel(steps)
     ask(ChatClient(plain, tools=tools), "go", session_id="ann")
     assert model.requests == plain.requests
-    assert response.tool_search.net == 0
+    assert response.tool_search.tokens_saved == 0
 
 
 def test_preselect_saves_a_round(ask: Ask, tools: list[Tool]) -> None:
-    client, model = client_of([[("get_weather", {})], "ok"], tools, preselect=1)
+    client, model = client_of([[("get_weather", {})], "ok"], tools, reveal_upfront=1)
     ask(client, "How is the weather?", session_id="ann")
     assert sent(model)[0] == [SEARCH_TOOL, "get_weather"]
 
 
 def test_without_accumulation_only_the_latest_finds_are_sent(ask: Ask, tools: list[Tool]) -> None:
     steps = [[search("weather"), search("music")], [search("mail")], "ok"]
-    client, model = client_of(steps, tools, accumulate=False)
+    client, model = client_of(steps, tools, keep_revealed=False)
     ask(client, "go", session_id="ann")
     assert sent(model)[1] == [SEARCH_TOOL, "get_weather", "play_music"]
     assert sorted(sent(model)[2][1:]) == ["read_mail", "send_mail"]
@@ -409,12 +409,12 @@ def test_the_report_counts_what_was_avoided_and_what_was_spent(ask: Ask) -> None
     client, _ = client_of([[search("get_weather")], [("get_weather", {})], "ok"], tools)
     report = ask(client, "go", session_id="ann").response.tool_search
     assert [(record.query, record.hits) for record in report.searches] == [("get_weather", ("get_weather",))]
-    assert report.loaded == ("get_weather",)
-    assert report.avoided > 2 * 199 * 10
-    assert 0 < report.spent < report.avoided
-    assert report.net == report.avoided - report.spent
+    assert report.revealed == ("get_weather",)
+    assert report.tokens_avoided > 2 * 199 * 10
+    assert 0 < report.tokens_spent < report.tokens_avoided
+    assert report.tokens_saved == report.tokens_avoided - report.tokens_spent
     few, _ = client_of([[search("weather")], [("get_weather", {})], "ok"], tools[-1:])
-    assert ask(few, "go").response.tool_search.net < 0
+    assert ask(few, "go").response.tool_search.tokens_saved < 0
 
 
 def test_subclasses_override_hooks_around_ours(ask: Ask, tools: list[Tool]) -> None:
@@ -435,12 +435,12 @@ def test_an_index_that_fails_to_build_raises_and_can_be_tried_again(ask: Ask, to
 
         def build(self, tools: Sequence[ToolReference]) -> ToolSearcher:
             if self.failing:
-                raise IndexFailure("the embedder is down")
+                raise IndexingError("the embedder is down")
             return RegexToolIndex().build(tools)
 
     index = Flaky()
     client, model = client_of([[search("weather")], "ok"], tools, index=index)
-    with pytest.raises(IndexFailure, match="embedder is down"):
+    with pytest.raises(IndexingError, match="embedder is down"):
         ask(client, "go", session_id="ann")
     index.failing = False
     assert ask(client, "go", session_id="ann").response.text == "ok"
@@ -453,12 +453,12 @@ def test_a_search_that_fails_is_a_result_the_model_can_read(ask: Ask, tools: lis
             return self  # type: ignore[return-value]  # wrong on purpose
 
         def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> Any:
-            raise IndexFailure("the disk is full")
+            raise IndexingError("the disk is full")
 
     client, _ = client_of([[search("weather")], "Sorry."], tools, index=Broken())
     response = ask(client, "go", session_id="ann").response
     assert response.text == "Sorry."
-    assert next(m for m in response.messages if isinstance(m, ToolMessage)).content == "the disk is full"
+    assert next(m for m in response.messages if isinstance(m, ToolMessage)).text == "the disk is full"
 
 
 def test_categories_are_offered_where_there_are_some(ask: Ask, tools: list[Tool]) -> None:

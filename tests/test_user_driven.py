@@ -60,7 +60,7 @@ def test_the_caller_drives_rounds_and_what_is_declined_is_not_run(ask: Ask) -> N
         messages += client.run_tools(messages=messages).messages
     assert response.text == "Paid five."
     assert PAID == [5]
-    assert [m.content for m in messages if isinstance(m, ToolMessage)] == ["100", "The user declined.", "paid 5"]
+    assert [m.text for m in messages if isinstance(m, ToolMessage)] == ["100", "The user declined.", "paid 5"]
 
 
 def test_only_calls_without_a_result_are_run() -> None:
@@ -104,7 +104,7 @@ def test_only_searching_goes_on_by_itself_and_the_rest_is_for_the_caller(ask: As
         return bool(response.tool_calls) and all(call.name == "tool_search" for call in response.tool_calls)
 
     steps = [[("tool_search", {"query": "pay"})], [("pay", {"amount": 5})], "Done."]
-    advisor = ToolSearchAdvisor("regex", more_rounds=only_searches)
+    advisor = ToolSearchAdvisor("regex", should_continue=only_searches)
     client = ChatClient(ScriptedChatModel(steps), tools=[pay, look], advisors=[advisor])
     messages: list[Message] = [UserMessage("Pay five.")]
     response = ask(client, messages=messages, session_id="ann").response
@@ -120,16 +120,16 @@ def test_limits_and_the_filter_hold_outside_of_the_loop() -> None:
     advisor = ToolSearchAdvisor(
         "regex",
         tool_filter=lambda tool, context: tool.name != "look" or context.get("admin", False),
-        limits=ToolCallLimits(per_tool=1, on_breach="answer"),
+        limits=ToolCallLimits(per_tool=1, on_limit="answer"),
     )
     client = ChatClient(ScriptedChatModel([calls]), tools=[pay, look], advisors=[advisor], tool_calling=False)
     response = client.call("go")
     messages = [UserMessage("go"), response.message]
-    contents = [message.content for message in client.run_tools(messages=messages).messages]
+    contents = [message.text for message in client.run_tools(messages=messages).messages]
     assert contents[0].startswith("There is no tool 'look'")
     assert contents[1] == "paid 1"
     assert contents[2].startswith("Not run: the limit of 1 calls")
-    assert client.run_tools(messages=messages, context={"admin": True}).messages[0].content == "100"
+    assert client.run_tools(messages=messages, context={"admin": True}).messages[0].text == "100"
 
 
 def test_there_must_be_calls_to_run() -> None:
@@ -146,12 +146,12 @@ def test_a_resolver_is_asked_only_where_that_was_asked_for(ask: Ask, advisor: ty
     for options, expected in [({}, "There is no tool"), ({"resolver": RESOLVER}, "There is no tool")]:
         model = ScriptedChatModel([[("hidden", {})], "ok"])
         client = ChatClient(model, tools=[look], advisors=[advisor(**options)])
-        assert ask(client, "go").response.messages[1].content.startswith(expected)
+        assert ask(client, "go").response.messages[1].text.startswith(expected)
     model = ScriptedChatModel([[("hidden", {}), ("nowhere", {})], "ok"])
     client = ChatClient(model, tools=[look], advisors=[advisor(resolver=RESOLVER, resolve_fallback=True)])
     messages = ask(client, "go").response.messages
-    assert messages[1].content == "found"
-    assert messages[2].content.startswith("There is no tool 'nowhere'")
+    assert messages[1].text == "found"
+    assert messages[2].text.startswith("There is no tool 'nowhere'")
 
 
 @pytest.mark.parametrize("advisor", [ToolCallingAdvisor, ToolSearchAdvisor])
@@ -173,7 +173,7 @@ def test_a_gate_sees_calls_that_only_the_resolver_knows(ask: Ask, advisor: type)
         tools=[look],
         advisors=[Gate(resolver=RESOLVER, resolve_fallback=True)],
     )
-    assert ask(client, "go").response.messages[1].content == "asked for ['hidden']"
+    assert ask(client, "go").response.messages[1].text == "asked for ['hidden']"
 
 
 def test_the_requests_own_tools_come_first_and_the_filter_holds(ask: Ask) -> None:
@@ -181,10 +181,10 @@ def test_the_requests_own_tools_come_first_and_the_filter_holds(ask: Ask) -> Non
     model = ScriptedChatModel([[("look", {})], "ok"])
     options: dict[str, Any] = {"resolver": other, "resolve_fallback": True}
     client = ChatClient(model, tools=[look], advisors=[ToolCallingAdvisor(**options)])
-    assert ask(client, "go").response.messages[1].content == "100"
+    assert ask(client, "go").response.messages[1].text == "100"
     guarded = ToolSearchAdvisor("regex", tool_filter=lambda tool, _: tool.name != "look", **options)
     client = ChatClient(ScriptedChatModel([[("look", {})], "ok"]), tools=[pay], advisors=[guarded])
-    assert ask(client, "go").response.messages[1].content.startswith("There is no tool 'look'")
+    assert ask(client, "go").response.messages[1].text.startswith("There is no tool 'look'")
 
 
 def test_resolvers_chain_and_wrong_ones_are_refused() -> None:
@@ -214,17 +214,17 @@ class AsyncApproving(Approving):
 def test_an_approval_holds_in_run_tools_as_in_the_loop(ask: Ask) -> None:
     calls: list[Any] = [("pay", {"amount": 500}), ("pay", {"amount": 5})]
     client = ChatClient(ScriptedChatModel([calls, "ok", calls]), tools=[pay], advisors=[Approving()])
-    assert [m.content for m in ask(client, "go").response.messages[1:3]] == ["declined", "paid 5"]
+    assert [m.text for m in ask(client, "go").response.messages[1:3]] == ["declined", "paid 5"]
     response = ask(client, "go", tool_calling=False).response
     batch = client.run_tools(messages=[UserMessage("go"), response.message])
-    assert [m.content for m in batch.messages] == ["declined", "paid 5"]
+    assert [m.text for m in batch.messages] == ["declined", "paid 5"]
 
 
 def test_an_async_approval_is_awaited(ask: Ask) -> None:
     calls: list[Any] = [("pay", {"amount": 500}), ("pay", {"amount": 5})]
     client = ChatClient(ScriptedChatModel([calls, "ok"]), tools=[pay], advisors=[AsyncApproving()])
     if ask.is_async:  # type: ignore[attr-defined]  # a fixture's own attribute
-        assert [m.content for m in ask(client, "go").response.messages[1:3]] == ["declined", "paid 5"]
+        assert [m.text for m in ask(client, "go").response.messages[1:3]] == ["declined", "paid 5"]
     else:
         with pytest.raises(AsyncCallableError):
             ask(client, "go")
@@ -246,12 +246,12 @@ def test_identical_calls_of_the_turn_count_in_run_tools_and_in_a_given_history(a
     for _ in range(5):
         messages.append(ask(client, messages=messages).response.message)
         messages += client.run_tools(messages=messages).messages
-    contents = [m.content for m in messages if isinstance(m, ToolMessage)]
+    contents = [m.text for m in messages if isinstance(m, ToolMessage)]
     assert contents[:2] == ["100", "100"]
     assert all(content.startswith("Not run: look was called") for content in contents[2:])
     looping = ChatClient(ScriptedChatModel([[("look", {})], "ok"]), tools=[look])
     last = ask(looping, messages=messages[:5]).response.messages[1]
-    assert last.content.startswith("Not run: look was called 3 times")
+    assert last.text.startswith("Not run: look was called 3 times")
 
 
 @pytest.mark.parametrize("resolver", [lambda name: None, StaticToolResolver], ids=["function", "class"])

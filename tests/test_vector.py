@@ -14,7 +14,7 @@ from toolsearch.errors import (
     AsyncCallableError,
     ConfigurationError,
     DuplicateToolError,
-    IndexFailure,
+    IndexingError,
     MissingExtraError,
 )
 from toolsearch.indexes.bm25.index import Bm25ToolIndex
@@ -152,7 +152,7 @@ def test_a_failure_loses_no_finished_batch():
 
     index = VectorToolIndex(flaky)
     tools = [ToolReference(name=f"t{n}") for n in range(300)]
-    with pytest.raises(IndexFailure, match="embedding service is down") as caught:
+    with pytest.raises(IndexingError, match="embedding service is down") as caught:
         index.build(tools)
     assert isinstance(caught.value.__cause__, ConnectionError)
     index.build(tools)
@@ -228,27 +228,27 @@ def test_functions_of_one_name_do_not_share_embeddings():
     ],
 )
 def test_an_unusable_answer_is_refused_with_its_reason(answer, complaint):
-    with pytest.raises(IndexFailure, match=complaint):
+    with pytest.raises(IndexingError, match=complaint):
         VectorToolIndex(answer).build(TOOLS)
 
 
 def test_an_unusable_row_for_a_query_is_an_index_failure():
     rows = {1: [[float("nan"), 1.0]], 4: [[1.0, 1.0]] * 4}
     searcher = VectorToolIndex(lambda texts: rows[len(texts)]).build(TOOLS)
-    with pytest.raises(IndexFailure, match="NaN or infinity for 'weather'"):
+    with pytest.raises(IndexingError, match="NaN or infinity for 'weather'"):
         searcher.search("weather")
 
 
 def test_a_query_of_another_width_is_an_index_failure():
     searcher = VectorToolIndex(lambda texts: np.ones((len(texts), len(texts)))).build(TOOLS)
-    with pytest.raises(IndexFailure, match="1 numbers for a query and 4"):
+    with pytest.raises(IndexingError, match="1 numbers for a query and 4"):
         searcher.search("weather")
 
 
 def test_rows_of_two_widths_under_one_id_are_refused(word_embedder):
     cache = EmbeddingCache()
     VectorToolIndex(word_embedder(width=8), cache=cache).build(TOOLS[:2])
-    with pytest.raises(IndexFailure, match=r"rows of 8 and of 16 numbers.*new id"):
+    with pytest.raises(IndexingError, match=r"rows of 8 and of 16 numbers.*new id"):
         VectorToolIndex(word_embedder(width=16), cache=cache).build(TOOLS)
 
 
@@ -496,7 +496,7 @@ def test_a_hub_that_cannot_be_reached_is_not_asked_again_and_again(monkeypatch, 
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.delenv("TRANSFORMERS_OFFLINE")
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(IndexFailure, match="no-such-org/no-such-model"):
+    with pytest.raises(IndexingError, match="no-such-org/no-such-model"):
         VectorToolIndex("no-such-org/no-such-model").build(TOOLS)
     assert "Retry" not in caplog.text
 
@@ -504,7 +504,7 @@ def test_a_hub_that_cannot_be_reached_is_not_asked_again_and_again(monkeypatch, 
 @pytest.mark.vector
 def test_a_model_that_is_not_at_hand_fails_offline_with_an_index_failure(monkeypatch, tmp_path, minilm_folder):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(IndexFailure, match="no-such-org/no-such-model"):
+    with pytest.raises(IndexingError, match="no-such-org/no-such-model"):
         VectorToolIndex("no-such-org/no-such-model").build(TOOLS)
 
 

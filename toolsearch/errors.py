@@ -9,8 +9,8 @@
     ├── MissingExtraError (ImportError)      the installer: ``pip install 'toolsearch[...]'``
     ├── OutputError (ValueError)             the model: its answer cannot be read; raised by converters only
     ├── StructuredOutputError                no answer of the model could be read as the type asked for
-    ├── IndexFailure                         an index could not be built or searched
-    ├── MemoryFailure                        a conversation could not be read or stored
+    ├── IndexingError                         an index could not be built or searched
+    ├── MemoryStoreError                        a conversation could not be read or stored
     ├── StreamStateError (RuntimeError)      the caller: a stream was asked for what it does not have yet
     └── ProviderError                        the model's provider: transport, status, refusal
         └── ProviderProtocolError            it answered something that is not its own format
@@ -30,8 +30,8 @@ __all__ = [
     "AsyncCallableError",
     "ConfigurationError",
     "DuplicateToolError",
-    "IndexFailure",
-    "MemoryFailure",
+    "IndexingError",
+    "MemoryStoreError",
     "MissingExtraError",
     "OutputError",
     "ProviderError",
@@ -85,7 +85,7 @@ class MissingExtraError(ToolSearchError, ImportError):
         return type(self), (self.extra, self._feature), self.__dict__  # so that `msg` of ImportError is set, too
 
 
-class IndexFailure(ToolSearchError):
+class IndexingError(ToolSearchError):
     """An index could not be built or searched; the engine's own error is the ``__cause__``."""
 
 
@@ -107,7 +107,7 @@ class StructuredOutputError(ToolSearchError):
         super().__init__(message)
 
 
-class MemoryFailure(ToolSearchError):
+class MemoryStoreError(ToolSearchError):
     """A conversation could not be read or stored; the store's own error is the ``__cause__``."""
 
 

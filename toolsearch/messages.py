@@ -54,7 +54,7 @@ class ToolCall:
         ConfigurationError: if one of them is not a text.
 
     Example:
-        >>> ToolCall.of("1", "weather", {"city": "Gouda"}).arguments
+        >>> ToolCall.from_dict("1", "weather", {"city": "Gouda"}).arguments
         '{"city": "Gouda"}'
     """
 
@@ -67,7 +67,7 @@ class ToolCall:
             raise ConfigurationError(_wrong_call(self.id, self.name, self.arguments))
 
     @classmethod
-    def of(cls, id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+    def from_dict(cls, id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
         """A call with its arguments given as a mapping, for scripts and tests."""
         return cls(id, name, json.dumps(arguments, ensure_ascii=False))
 
@@ -76,7 +76,7 @@ def _wrong_call(id: object, name: object, arguments: object) -> str:
     if isinstance(arguments, Mapping):
         return (
             f"the arguments of a ToolCall ({name!r}) are JSON text, as a model writes them, not a mapping: "
-            "write ToolCall.of(id, name, arguments)"
+            "write ToolCall.from_dict(id, name, arguments)"
         )
     kinds = ", ".join(type(part).__name__ for part in (id, name, arguments))
     return f"a ToolCall is made of three texts: id, name, and arguments as JSON; not of {kinds}"
@@ -131,9 +131,9 @@ class ToolMessage:
     """The result of one tool call, for the model.
 
     Args:
-        call_id: the id of the `ToolCall` it answers.
+        tool_call_id: the id of the `ToolCall` it answers.
         name: the tool's name as the model sees it.
-        content: the result as text.
+        text: the result as text.
         is_error: whether the tool did not do what was asked.
         media: images and the like, for providers that take them in a result.
 
@@ -143,9 +143,9 @@ class ToolMessage:
     """
 
     role: ClassVar[str] = "tool"
-    call_id: str
+    tool_call_id: str
     name: str
-    content: str
+    text: str
     is_error: bool = False
     media: tuple[Media, ...] = ()
 
@@ -162,32 +162,32 @@ class Usage:
     """Tokens as a provider reports them; `a + b` sums two reports.
 
     Args:
-        input: prompt tokens, cached ones included.
-        output: completion tokens.
-        cache_read: the part of `input` read from the provider's prompt cache; None if never reported.
-        cache_write: the part of `input` written to it; None if never reported.
+        input_tokens: prompt tokens, cached ones included.
+        output_tokens: completion tokens.
+        cache_read_tokens: the part of `input_tokens` read from the provider's prompt cache; None if never reported.
+        cache_write_tokens: the part of `input_tokens` written to it; None if never reported.
 
     Example:
-        >>> Usage(100, 5) + Usage(120, 7, cache_read=90)
-        Usage(input=220, output=12, cache_read=90, cache_write=None)
+        >>> Usage(100, 5) + Usage(120, 7, cache_read_tokens=90)
+        Usage(input_tokens=220, output_tokens=12, cache_read_tokens=90, cache_write_tokens=None)
     """
 
-    input: int = 0
-    output: int = 0
-    cache_read: int | None = None
-    cache_write: int | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
     @property
     def total(self) -> int:
         """Input and output tokens together."""
-        return self.input + self.output
+        return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
-            self.input + other.input,
-            self.output + other.output,
-            _sum(self.cache_read, other.cache_read),
-            _sum(self.cache_write, other.cache_write),
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            _sum(self.cache_read_tokens, other.cache_read_tokens),
+            _sum(self.cache_write_tokens, other.cache_write_tokens),
         )
 
 

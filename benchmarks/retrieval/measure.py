@@ -88,7 +88,7 @@ def measure(
         progress: called after each query.
 
     Raises:
-        IndexFailure: an index of ours failed; what a peer raises passes as it is.
+        IndexingError: an index of ours failed; what a peer raises passes as it is.
     """
     rival.prepare(labelled.tools[:_FEW])()("warm", 1)  # imports and models are loaded before the clock runs
     build = rival.prepare(labelled.tools)

@@ -71,7 +71,7 @@ class Totals:
     warm: float
 
     @classmethod
-    def of(cls, runs: Iterable[TaskRun]) -> Totals:
+    def from_runs(cls, runs: Iterable[TaskRun]) -> Totals:
         """The sums of `runs`."""
         listed = list(runs)
         sums = {name: sum(getattr(run, name) for run in listed) for name in cls.__slots__ if name != "tasks"}
@@ -93,12 +93,12 @@ class Contender:
     @property
     def totals(self) -> Totals:
         """The sums over all tasks."""
-        return Totals.of(self.runs)
+        return Totals.from_runs(self.runs)
 
     def by_style(self) -> dict[Style, Totals]:
         """The sums by style of task, in order of first appearance."""
         styles: dict[Style, None] = dict.fromkeys(run.style for run in self.runs)
-        return {style: Totals.of(run for run in self.runs if run.style == style) for style in styles}
+        return {style: Totals.from_runs(run for run in self.runs if run.style == style) for style in styles}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,8 +201,8 @@ def play(
             TaskRun(
                 task=task.id,
                 style=task.style,
-                input=usage.input,
-                output=usage.output,
+                input=usage.input_tokens,
+                output=usage.output_tokens,
                 requests=len(model.exchanges),
                 searches=model.searches,
                 succeeded=model.succeeded,

@@ -32,7 +32,7 @@ class Payload:
     messages: tuple[str, ...]
 
     @classmethod
-    def of(cls, request: ChatRequest) -> Payload:
+    def from_request(cls, request: ChatRequest) -> Payload:
         """The payload of a request."""
         sent = wire_messages(request.messages)
         return cls(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from ...chat.requests import ChatChunk, ChatRequest, ChatResponse
 from ...disclosure.search_tool import SEARCH_TOOL
-from ...errors import ConfigurationError, IndexFailure
+from ...errors import ConfigurationError, IndexingError
 from ...messages import AssistantMessage, ToolCall, ToolMessage, Usage
 from .cache_pricing import Exchange
 from .payload import Payload, PayloadCounter
@@ -65,7 +65,7 @@ class ReplayModel:
         """Play the next round."""
         self._read_results(request)
         message = self._next_message(request)
-        payload = Payload.of(request)
+        payload = Payload.from_request(request)
         output = self._counter.reply(message)
         self.exchanges.append(Exchange(payload, output))
         return ChatResponse(
@@ -94,13 +94,13 @@ class ReplayModel:
             if not isinstance(message, ToolMessage):
                 continue
             if message.name == SEARCH_TOOL and message.is_error:
-                raise IndexFailure(f"task {self.task.id!r}: a search failed: {message.content}")
-            if message.call_id in self._called:
-                step = self._called.pop(message.call_id)
+                raise IndexingError(f"task {self.task.id!r}: a search failed: {message.text}")
+            if message.tool_call_id in self._called:
+                step = self._called.pop(message.tool_call_id)
                 if message.is_error and not self._accept_errors:
                     # The calls are canned: a refused one would be refused again, and the task is not valid.
                     where = f"task {self.task.id!r}, step {step + 1} ({self.task.steps[step].tool})"
-                    raise ConfigurationError(f"{where}: the call failed: {message.content}")
+                    raise ConfigurationError(f"{where}: the call failed: {message.text}")
                 self._done.add(step)
 
     def _next_message(self, request: ChatRequest) -> AssistantMessage:
@@ -111,7 +111,7 @@ class ReplayModel:
         for at in self._open_steps():
             step = self.task.steps[at]
             if step.tool in names:
-                call = ToolCall.of(self._id(calls), names[step.tool], step.arguments)
+                call = ToolCall.from_dict(self._id(calls), names[step.tool], step.arguments)
                 self._called[call.id] = at
                 calls.append(call)
             elif SEARCH_TOOL in names and self._asked[at] < len(step.phrasings):
@@ -138,7 +138,7 @@ class ReplayModel:
 
     def _search(self, query: str, calls: list[ToolCall]) -> ToolCall:
         self.searches += 1
-        return ToolCall.of(self._id(calls), SEARCH_TOOL, {"query": query})
+        return ToolCall.from_dict(self._id(calls), SEARCH_TOOL, {"query": query})
 
     def _id(self, calls: list[ToolCall]) -> str:
         """An id as long as providers' are, since it is sent back and counted."""

@@ -44,7 +44,9 @@ class InstantModel:
     """Answers from a list, without any work of its own."""
 
     def __init__(self) -> None:
-        calls = [AssistantMessage("", (ToolCall.of(f"call_{n}", "add", {"a": n, "b": 1}),)) for n in range(ROUNDS)]
+        calls = [
+            AssistantMessage("", (ToolCall.from_dict(f"call_{n}", "add", {"a": n, "b": 1}),)) for n in range(ROUNDS)
+        ]
         answers = [*calls, AssistantMessage("done")]
         self.responses = [ChatResponse(messages=(answer,), usage=Usage(10, 1)) for answer in answers]
 

@@ -58,7 +58,7 @@ class Bm25ToolIndex:
 
         Raises:
             DuplicateToolError: two tools have one name.
-            IndexFailure: tantivy failed.
+            IndexingError: tantivy failed.
         """
         return Bm25Searcher(tools, self._min_score, type(self).__name__)
 

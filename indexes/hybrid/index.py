@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from weakref import WeakValueDictionary
 
-from ...errors import ConfigurationError, IndexFailure, MissingExtraError
+from ...errors import ConfigurationError, IndexingError, MissingExtraError
 from ..bm25.index import Bm25ToolIndex
 from ..protocols import ToolIndex
 from ..ranking.respond import Catalog
@@ -63,7 +63,7 @@ class HybridToolIndex:
         """Return a searcher over `tools`.
 
         Raises:
-            IndexFailure: no part could be built.
+            IndexingError: no part could be built.
             ConfigurationError: a part cannot work with its arguments, or two tools have one name.
             MissingExtraError: a part needs an extra that is not installed.
         """
@@ -98,7 +98,7 @@ class HybridToolIndex:
                 lost += _missing_in(part)
             parts.append(part)
         if not any(parts):
-            raise IndexFailure(f"no part of the hybrid index could be built; the last said: {failure}") from failure
+            raise IndexingError(f"no part of the hybrid index could be built; the last said: {failure}") from failure
         del failure  # its traceback holds this frame, and so the searcher
         searcher = HybridToolSearcher(catalog, parts, lost)
         if lost:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from ...errors import IndexFailure
+from ...errors import IndexingError
 from ..protocols import ToolSearcher
 from ..ranking.fusion import fuse_ranks, fuse_scores, ranking
 from ..ranking.respond import CANDIDATES, Catalog, Category, Note, ScoredSearcher, Scores, respond
@@ -76,7 +76,7 @@ class HybridToolSearcher:
         """Return the tools that fit the query by all parts together.
 
         Raises:
-            IndexFailure: every part failed.
+            IndexingError: every part failed.
         """
         return respond(
             self._catalog,
@@ -91,7 +91,7 @@ class HybridToolSearcher:
         """Return the fused scores of the tools that any part matched.
 
         Raises:
-            IndexFailure: every part failed.
+            IndexingError: every part failed.
         """
         scored: list[Scores] = []
         ranked: list[_Ranking] = []
@@ -115,7 +115,7 @@ class HybridToolSearcher:
                 lost.append(part.name)
                 failure = error
         if not scored and not ranked:
-            raise IndexFailure(f"no part of the hybrid index could search; the last said: {failure}") from failure
+            raise IndexingError(f"no part of the hybrid index could search; the last said: {failure}") from failure
         del failure  # its traceback holds this frame
         fused = fuse_scores(scored, len(self.tools), limit=limit, category=category)
         if ranked:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...errors import IndexFailure
+from ...errors import IndexingError
 
 __all__ = ["index_failures"]
 
 
 @contextmanager
 def index_failures(what: str) -> Iterator[None]:
-    """Raise `IndexFailure`, saying `what` failed, for whatever tantivy raises within."""
+    """Raise `IndexingError`, saying `what` failed, for whatever tantivy raises within."""
     try:
         yield
     except (ValueError, TypeError, RuntimeError, OSError, OverflowError) as error:
-        raise IndexFailure(f"{what}: {type(error).__name__}: {error}") from error
+        raise IndexingError(f"{what}: {type(error).__name__}: {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...errors import IndexFailure
+from ...errors import IndexingError
 from ..reference import ToolReference
 from ..response import ToolSearchResponse
 from .respond import Catalog, Category, Scores, respond
@@ -54,7 +54,7 @@ class RankedSearcher:
         """Return the tools that fit `query`, best first.
 
         Raises:
-            IndexFailure: the function scored a name that no tool has.
+            IndexingError: the function scored a name that no tool has.
         """
         return respond(
             self._catalog,
@@ -68,7 +68,7 @@ class RankedSearcher:
     def _scores(self, query: str, _limit: int, _category: Category | None) -> Scores:
         scored = self._score(query)
         if unknown := [name for name in scored if name not in self._positions]:
-            raise IndexFailure(
+            raise IndexingError(
                 f"{self._search_type} scored {unknown[0]!r}, which is none of the tools it was built from"
             )
         return Scores(values={self._positions[name]: float(score) for name, score in scored.items() if score > 0})

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from ...errors import AsyncCallableError, ConfigurationError, IndexFailure, MissingExtraError
+from ...errors import AsyncCallableError, ConfigurationError, IndexingError, MissingExtraError
 from ..protocols import Embedder
 from .backoff import Backoff
 from .cache import cache_folder
@@ -127,7 +127,7 @@ class SentenceTransformerEmbedder:
         Raises:
             MissingExtraError: sentence-transformers is not installed.
             ConfigurationError: there is no model at the path, or the hub has none of this name for us.
-            IndexFailure: the model is not here, and the hub cannot be reached or asked at present.
+            IndexingError: the model is not here, and the hub cannot be reached or asked at present.
         """
         model = self._loaded()
         # The tokenizer cannot be borrowed by two threads at once. Whoever waits in the turnstile goes next, so the many
@@ -174,7 +174,7 @@ class SentenceTransformerEmbedder:
         """Load from the cache, else from the hub; a failure that took long is remembered for a while."""
         started = self._clock()
         if self._backoff.waiting(self.name_or_path):
-            raise IndexFailure(self._failure)
+            raise IndexingError(self._failure)
         try:
             try:
                 return load(local=True)
@@ -191,7 +191,7 @@ class SentenceTransformerEmbedder:
                 ) from error
             self._failure = f"the model {self.name_or_path!r} could not be loaded: {error or type(error).__name__}"
             self._backoff.failed(self.name_or_path, self._clock() - started)
-            raise IndexFailure(self._failure) from error
+            raise IndexingError(self._failure) from error
 
 
 class CallableEmbedder:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...errors import AsyncCallableError, IndexFailure, MissingExtraError, ToolSearchError
+from ...errors import AsyncCallableError, IndexingError, MissingExtraError, ToolSearchError
 from ..protocols import Embedder
 from ..reference import ToolReference
 from ..text.clauses import clauses
@@ -57,7 +57,7 @@ def embed_tools(embedder: Embedder, tools: Sequence[ToolReference], cache: Embed
     """Return one row a tool, in their order, embedding only what `cache` does not know.
 
     Raises:
-        IndexFailure: the embedder failed, or its rows cannot be used.
+        IndexingError: the embedder failed, or its rows cannot be used.
     """
     import numpy as np
 
@@ -74,7 +74,7 @@ def embed_tools(embedder: Embedder, tools: Sequence[ToolReference], cache: Embed
         rows.update(fresh)
     widths = sorted({len(row) for row in rows.values()})
     if len(widths) > 1:
-        raise IndexFailure(
+        raise IndexingError(
             f"the embedder {embedder.id!r} gave rows of {' and of '.join(map(str, widths))} numbers; "
             "if its model has changed, give it a new id"
         )
@@ -88,7 +88,7 @@ def embed_query(embedder: Embedder, query: str, width: int, *, long: int = LONG_
     None if the embedder finds nothing in the query (a row of zeros); a clause in which it finds nothing has no row.
 
     Raises:
-        IndexFailure: the embedder failed, or its row cannot be used.
+        IndexingError: the embedder failed, or its row cannot be used.
     """
     text = readable(query.strip()[:_LONGEST])
     unquoted = without_quoted(text)
@@ -98,7 +98,7 @@ def embed_query(embedder: Embedder, query: str, width: int, *, long: int = LONG_
     prefix = getattr(embedder, "query_prefix", "")
     rows = unit_rows(embedder, [prefix + part for part in (text, *(parts if len(parts) > 1 else ()))], zeros=True)
     if rows.shape[1] != width:
-        raise IndexFailure(
+        raise IndexingError(
             f"the embedder {embedder.id!r} gave {rows.shape[1]} numbers for a query and {width} for the tools"
         )
     if len(rows) == 1:
@@ -111,7 +111,7 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
     """Return one row of length one for each text; a row of zeros stays if `zeros` allows it.
 
     Raises:
-        IndexFailure: the embedder failed, or answered another shape, a number that is not finite, or a row of zeros.
+        IndexingError: the embedder failed, or answered another shape, a number that is not finite, or a row of zeros.
         AsyncCallableError: it answered a coroutine.
     """
     import numpy as np
@@ -121,7 +121,7 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
     except ToolSearchError:
         raise
     except Exception as error:
-        raise IndexFailure(f"the embedder {embedder.id!r} failed: {error or type(error).__name__}") from error
+        raise IndexingError(f"the embedder {embedder.id!r} failed: {error or type(error).__name__}") from error
     try:
         rows = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -130,11 +130,11 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
             raise AsyncCallableError(
                 f"the embedder {embedder.id!r} returned a coroutine; indexes are built by plain functions"
             ) from error
-        raise IndexFailure(
+        raise IndexingError(
             f"the embedder {embedder.id!r} returned a {type(answer).__name__} that is no array of numbers: {error}"
         ) from error
     if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1]:
-        raise IndexFailure(
+        raise IndexingError(
             f"the embedder {embedder.id!r} returned an array of shape {rows.shape} for {len(texts)} texts; "
             f"expected ({len(texts)}, d)"
         )
@@ -147,11 +147,11 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
         return np.ascontiguousarray(rows / lengths[:, None], dtype=np.float32)
     finite: NDArray[np.bool_] = np.asarray(np.isfinite(rows).all(axis=1))
     if not finite.all():
-        raise IndexFailure(f"the embedder {embedder.id!r} returned NaN or infinity for {_first(texts, ~finite)}")
+        raise IndexingError(f"the embedder {embedder.id!r} returned NaN or infinity for {_first(texts, ~finite)}")
     # By the largest number first, so that squares neither overflow nor vanish.
     largest = np.abs(rows).max(axis=1, keepdims=True)
     if not zeros and not largest.all():
-        raise IndexFailure(f"the embedder {embedder.id!r} returned only zeros for {_first(texts, largest[:, 0] == 0)}")
+        raise IndexingError(f"the embedder {embedder.id!r} returned only zeros for {_first(texts, largest[:, 0] == 0)}")
     rows = rows / np.where(largest > 0, largest, 1.0)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.ascontiguousarray(rows / np.where(norms > 0, norms, 1.0), dtype=np.float32)

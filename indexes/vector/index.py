@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ConfigurationError, IndexFailure
+from ...errors import ConfigurationError, IndexingError
 from ..checks import checked_between
 from ..lexical.empty_queries import doubt_of_text
 from ..protocols import Embedder
@@ -87,7 +87,7 @@ class VectorToolIndex:
 
         Raises:
             MissingExtraError: numpy, faiss, or for a named model sentence-transformers is not installed.
-            IndexFailure: the embedder failed, or its answer cannot be used.
+            IndexingError: the embedder failed, or its answer cannot be used.
             DuplicateToolError: two tools have one name.
         """
         require_vector_extra()
@@ -128,7 +128,7 @@ class VectorToolSearcher:
         """Return the tools nearest to the query.
 
         Raises:
-            IndexFailure: the embedder failed.
+            IndexingError: the embedder failed.
         """
         return respond(
             self._catalog,
@@ -144,7 +144,7 @@ class VectorToolSearcher:
         """Return the cosine of every tool with the query, asking the embedder once; to be fused with other scores.
 
         Raises:
-            IndexFailure: the embedder failed.
+            IndexingError: the embedder failed.
         """
         return self._scores(query, limit, category, LONG_FUSED)
 
@@ -242,7 +242,7 @@ class _UnitRows:
             index.add(rows)
             self._start = index.get_xb()
         except Exception as error:
-            raise IndexFailure(f"faiss could not index {len(rows)} embeddings: {error}") from error
+            raise IndexingError(f"faiss could not index {len(rows)} embeddings: {error}") from error
         self._faiss = faiss
         self._index = index
 

@@ -52,7 +52,7 @@ def nothing() -> None:
 
 def context(ctx: ToolContext) -> str:
     """What the tool knows of its call."""
-    return json.dumps({**ctx, "call": bool(ctx.call_id), "session": ctx.session_id})
+    return json.dumps({**ctx, "call": bool(ctx.tool_call_id), "session": ctx.session_id})
 
 
 def slow_count(steps: int) -> str:

@@ -15,8 +15,8 @@ class ChatModel(Protocol):
     """Sends one request to a model and returns its answer. It sends tools and never runs them.
 
     A stream yields chunks and last the aggregate, a `ChatResponse` with whole tool calls and the usage.
-    A model whose provider can hold an answer to a JSON Schema has an attribute ``supports_response_schema`` that is
-    True, and sends `ChatRequest.response_schema`; without it the model is told in words.
+    A model whose provider can hold an answer to a JSON Schema has an attribute ``supports_output_schema`` that is
+    True, and sends `ChatRequest.output_schema`; without it the model is told in words.
     For observers a model may have ``model_name`` and ``provider_name``, e.g. ``"gpt-5-mini"`` and ``"openai"``.
 
     Implementations raise `ProviderError`, and `ProviderProtocolError` for a stream that ends without its end.

@@ -19,7 +19,7 @@ __all__ = [
     "ChatChunk",
     "ChatRequest",
     "ChatResponse",
-    "ResponseSchema",
+    "OutputSchema",
     "RoundStarted",
     "StreamEvent",
     "ToolFinished",
@@ -31,15 +31,15 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseSchema:
-    """What form a provider is to hold the answer to, for models with `supports_response_schema`.
+class OutputSchema:
+    """What form a provider is to hold the answer to, for models with `supports_output_schema`.
 
     Args:
         name: what the form is called, in the characters a-z A-Z 0-9 _ -.
         schema: a JSON Schema whose root is an object.
 
     Example:
-        >>> ResponseSchema("city", {"type": "object", "properties": {"name": {"type": "string"}}}).name
+        >>> OutputSchema("city", {"type": "object", "properties": {"name": {"type": "string"}}}).name
         'city'
     """
 
@@ -57,8 +57,8 @@ class ChatRequest:
         options: provider options (temperature and so on), passed through by name.
         context: the application's own values; they reach tools and advisors, never the model.
         session_id: whose conversation this is; None for a turn that leaves nothing behind.
-        tenant: keeps the sessions of several customers apart.
-        response_schema: the form the provider is to hold the answer to; set by `StructuredOutputAdvisor`.
+        tenant_id: keeps the sessions of several customers apart.
+        output_schema: the form the provider is to hold the answer to; set by `StructuredOutputAdvisor`.
         buffered: hold streamed text back until the advisor that set this returns its response; then the text of that
             response is shown, and nothing of rejected answers or earlier rounds.
         memory: set by the client where an advisor further in than the tool loop keeps the conversation.
@@ -75,8 +75,8 @@ class ChatRequest:
     options: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     context: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     session_id: str | None = None
-    tenant: str | None = None
-    response_schema: ResponseSchema | None = None
+    tenant_id: str | None = None
+    output_schema: OutputSchema | None = None
     buffered: bool = False
     memory: TurnMemory | None = field(default=None, repr=False, compare=False)
 
@@ -100,13 +100,13 @@ class ChatResponse:
             ``return_direct`` or ``tool_call_limit``.
         candidates: where a provider gave several answers, all of them; `messages` holds the one chosen.
         tool_search: what tool search did in this turn, where it was on.
-        value: what the answer says as the type that was asked for by ``response_type=``; None where no answer was
+        output: what the answer says as the type that was asked for by ``output_type=``; None where no answer was
             checked: none was asked for, or the turn ended with tool results or tool calls instead of an answer.
         raw: the provider's own response object, of the last round.
         streamed_in: set by the drivers: the turn in whose stream its text has already been shown.
 
     Example:
-        >>> ChatResponse.of_text("Hello").with_text("HELLO").text
+        >>> ChatResponse.from_text("Hello").with_text("HELLO").text
         'HELLO'
     """
 
@@ -115,7 +115,7 @@ class ChatResponse:
     finish_reason: str = "stop"
     candidates: Sequence[AssistantMessage] = ()
     tool_search: ToolSearchReport | None = None
-    value: Any = None
+    output: Any = None
     raw: Any = field(default=None, repr=False)
     streamed_in: bytes | None = field(default=None, repr=False, compare=False)
 
@@ -124,12 +124,12 @@ class ChatResponse:
         object.__setattr__(self, "candidates", tuple(self.candidates))
 
     @classmethod
-    def of_text(cls, text: str, **fields: Any) -> ChatResponse:
+    def from_text(cls, text: str, **fields: Any) -> ChatResponse:
         """A response of one assistant message, for advisors that answer themselves."""
         return cls(messages=(AssistantMessage(text),), **fields)
 
     @classmethod
-    def choose(cls, candidates: Sequence[AssistantMessage], **fields: Any) -> ChatResponse:
+    def from_candidates(cls, candidates: Sequence[AssistantMessage], **fields: Any) -> ChatResponse:
         """A response from a provider's several answers: the first with tool calls, else the first."""
         chosen = next((c for c in candidates if c.tool_calls), candidates[0] if candidates else AssistantMessage())
         return cls(messages=(chosen,), candidates=candidates if len(candidates) > 1 else (), **fields)

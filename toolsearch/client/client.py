@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from difflib import get_close_matches
-from functools import lru_cache, partial, wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
+from functools import partial
+from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
 from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest, ChatResponse
@@ -28,13 +27,12 @@ from .chain import chain_of, client_advisors, inner_memory
 from .run_tools import CallExecution
 from .streams import AsyncChatStream, ChatStream
 
-__all__ = ["ChatClient"]
+__all__ = ["CallOptions", "ChatClient"]
 
 _MESSAGES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
 
 
 _LOG = logging.getLogger(__name__)
-_ARGUMENTS = ("advisors", "context", "messages", "prompt", "response_type", "session_id", "tenant", "tool_calling")
 
 
 class _Prepared(NamedTuple):
@@ -45,27 +43,35 @@ class _Prepared(NamedTuple):
     tools: Callable[[], tuple[Tool, ...]] | None
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
+class CallOptions(TypedDict, total=False):
+    """The keyword arguments that every call of a client takes.
 
+    Args:
+        messages: The conversation so far. ``[*messages, *reply.messages]`` is the conversation afterwards.
+        tools: Tools added to the client's for this call.
+        session_id: The conversation that this call belongs to. What tool search revealed in it stays revealed, and a
+            `MemoryAdvisor` stores its messages. Without a session id, the call leaves nothing behind.
+        tenant_id: The tenant that the session belongs to. Equal session ids of two tenants are two sessions.
+        context: Values for tools and advisors, merged over the client's context. The model never receives them.
+        output_type: The type of ``reply.output``: a pydantic model, a dataclass, a `TypedDict`, ``list[...]``,
+            ``dict``, any other type that pydantic reads, or an `OutputConverter`.
+        advisors: Advisors added to the client's for this call.
+        tool_calling: Overrides the client's setting for this call.
+        options: Options passed to the model by name, e.g. ``{"temperature": 0}``.
 
-def _called_with(
-    prepare: Callable[Concatenate[ChatClient, P], _Prepared],
-) -> Callable[[Callable[[ChatClient, _Prepared], R]], Callable[Concatenate[ChatClient, P], R]]:
-    """Give a method the arguments of `prepare`, so that the four ways to call have one signature, in one place."""
+    Example:
+        >>> options: CallOptions = {"session_id": "ann", "options": {"temperature": 0}}
+    """
 
-    def decorate(method: Callable[[ChatClient, _Prepared], R]) -> Callable[Concatenate[ChatClient, P], R]:
-        @wraps(method)
-        def with_arguments(self: ChatClient, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            return method(self, prepare(self, *args, **kwargs))
-
-        signature, returns = inspect.signature(prepare), inspect.signature(method).return_annotation
-        with_arguments.__signature__ = signature.replace(return_annotation=returns)  # type: ignore[attr-defined]  # help() reads it
-        _, _, arguments = (prepare.__doc__ or "").partition("        Args:")
-        with_arguments.__doc__ = f"{method.__doc__}\n\n        Args:{arguments}"
-        return with_arguments
-
-    return decorate
+    messages: Sequence[Message]
+    tools: Iterable[ToolLike] | ToolLike
+    session_id: str | None
+    tenant_id: str | None
+    context: Mapping[str, Any] | None
+    output_type: object
+    advisors: Iterable[Advisor]
+    tool_calling: bool | None
+    options: Mapping[str, Any] | None
 
 
 class ChatClient:
@@ -107,12 +113,14 @@ class ChatClient:
         self.model = model
         self.advisors = client_advisors(advisors)
         self.system = system
-        self.context: Mapping[str, Any] = dict(_mapping(context))
+        self.context: Mapping[str, Any] = dict(_mapping(context, "context", "{'user': 'ann'}"))
         self.tool_calling = _flag(tool_calling)
         self.observer = observer
         self._tools = expand_tools(tools)
         if clock is not None and not isinstance(clock, Clock):
-            raise ConfigurationError(f"a clock has monotonic(), sleep(seconds) and asleep(seconds); {clock!r} has not")
+            raise ConfigurationError(
+                f"a clock has monotonic(), sleep(seconds) and sleep_async(seconds); {clock!r} has not"
+            )
         self._clock: Clock = clock or SystemClock()
         self._named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
         listed = name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # a wrong name is an error here
@@ -126,106 +134,84 @@ class ChatClient:
         text = " ".join(f"{name}={value}" for name, value in facts.items())
         _LOG.info("toolsearch.client_ready %s", text, extra=facts)
 
-    def _prepare(
-        self,
-        /,
-        prompt: str | UserMessage | None = None,
-        *,
-        messages: Sequence[Message] = (),
-        tools: Iterable[ToolLike] | ToolLike = (),
-        session_id: str | None = None,
-        tenant: str | None = None,
-        context: Mapping[str, Any] | None = None,
-        response_type: object = None,
-        advisors: Iterable[Advisor] = (),
-        tool_calling: bool | None = None,
-        **model_options: Any,
-    ) -> _Prepared:
-        """Make the request and the chain of one call. These are the arguments of all four ways to call.
+    def call(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatResponse:
+        """Run a turn and return its response; tools run on the way.
 
         Args:
-            prompt: what the user says; appended to `messages` if both are given.
-            messages: the conversation so far. ``[*messages, *reply.messages]`` is the conversation afterwards.
-            tools: added to the client's for this call.
-            session_id: whose conversation this is: what tool search found for it stays found, and a `MemoryAdvisor`
-                keeps it. None leaves nothing.
-            tenant: keeps sessions of one id but of several customers apart.
-            context: values for tools, merged over the client's; never sent to the model.
-            response_type: what ``reply.value`` is to be: a pydantic model, a dataclass, a `TypedDict`, ``list[...]``,
-                ``dict``, any type pydantic reads, or an `OutputConverter`; see `StructuredOutputAdvisor`.
-            advisors: added to the client's for this call.
-            tool_calling: overrides the client's setting for this call.
-            model_options: passed to the model by name, e.g. ``temperature=0``.
+            prompt: What the user says. It is appended to `messages` if both are given.
+            arguments: See `CallOptions`.
 
         Raises:
-            ConfigurationError: for arguments that cannot work.
-            ProviderError: if the model's provider fails.
-            StructuredOutputError: if no answer fits `response_type`.
+            TypeError: If an argument does not exist.
+            ConfigurationError: If an argument cannot work.
+            ProviderError: If the model's provider fails.
+            StructuredOutputError: If no answer of the model fits `output_type`.
         """
-        _check_options(model_options)
-        found = (*self._tools, *expand_tools(tools))
+        turn = self._turn(self._prepare(prompt, arguments), streaming=False)
+        for _ in drive(turn):
+            pass
+        return cast("ChatResponse", turn.response)
+
+    async def acall(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatResponse:
+        """Run a turn like `call`, without blocking the event loop."""
+        turn = self._turn(self._prepare(prompt, arguments), streaming=False)
+        async with aclosing(adrive(turn)) as events:
+            async for _ in events:
+                pass
+        return cast("ChatResponse", turn.response)
+
+    def stream(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatStream:
+        """Run a turn like `call`, and stream its text. `ChatStream.events` also yields rounds and tool calls."""
+        return ChatStream(self._turn(self._prepare(prompt, arguments), streaming=True))
+
+    def astream(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> AsyncChatStream:
+        """Run a turn like `call`, and return an async stream: ``async for text in client.astream(...)``.
+
+        This method is not a coroutine function: do not await it.
+        """
+        return AsyncChatStream(self._turn(self._prepare(prompt, arguments), streaming=True))
+
+    def run_tools(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ToolBatchResult:
+        """Run the tool calls at the end of `messages`, for an application that drives the rounds itself.
+
+        Calls that already have a result, such as those that a user declined, are skipped. Limits, validation, errors
+        and the tool filter work as in the loop.
+        """
+        turn, execution = self._execution(self._prepare(prompt, arguments))
+        for _ in drive(turn):
+            pass
+        return execution.batch
+
+    async def arun_tools(
+        self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]
+    ) -> ToolBatchResult:
+        """Run tool calls like `run_tools`, without blocking the event loop."""
+        turn, execution = self._execution(self._prepare(prompt, arguments))
+        async with aclosing(adrive(turn)) as events:
+            async for _ in events:
+                pass
+        return execution.batch
+
+    def _prepare(self, prompt: str | UserMessage | None, arguments: CallOptions) -> _Prepared:
+        """Make the request and the chain of one call."""
+        _validate_arguments(arguments)
+        tool_calling = arguments.get("tool_calling")
+        found = (*self._tools, *expand_tools(arguments.get("tools", ())))
         calls_tools = self.tool_calling if tool_calling is None else _flag(tool_calling)
-        chain = chain_of((*self.advisors, *advisors), tool_calling=calls_tools)
-        chain = with_structured_output(chain, response_type, self.model)
-        waits = not all(isinstance(tool, Tool) for tool in found)  # a provider may take its time: let a driver ask it
+        chain = chain_of((*self.advisors, *arguments.get("advisors", ())), tool_calling=calls_tools)
+        chain = with_structured_output(chain, arguments.get("output_type"), self.model)
+        # A provider may take time to list its tools, so a driver asks it.
+        waits = not all(isinstance(tool, Tool) for tool in found)
         request = ChatRequest(
-            messages=self._conversation(prompt, messages),
+            messages=self._conversation(prompt, arguments.get("messages", ())),
             tools=() if waits else self._named_tools(found),
-            options=model_options,
-            context={**self.context, **_mapping(context)},
-            session_id=_identifier(session_id, "session_id"),
-            tenant=_identifier(tenant, "tenant"),
+            options=_mapping(arguments.get("options"), "options", "{'temperature': 0}"),
+            context={**self.context, **_mapping(arguments.get("context"), "context", "{'user': 'ann'}")},
+            session_id=_identifier(arguments.get("session_id"), "session_id"),
+            tenant_id=_identifier(arguments.get("tenant_id"), "tenant_id"),
             memory=inner_memory(chain),
         )
         return _Prepared(request, chain, partial(self._named_tools, found) if waits else None)
-
-    @_called_with(_prepare)
-    def call(self, prepared: _Prepared) -> ChatResponse:
-        """Return the answer to a prompt or a conversation; tools run on the way."""
-        turn = self._turn(prepared, streaming=False)
-        for _ in drive(turn):
-            pass
-        return cast("ChatResponse", turn.response)
-
-    @_called_with(_prepare)
-    async def acall(self, prepared: _Prepared) -> ChatResponse:
-        """Return the answer without holding the event loop."""
-        turn = self._turn(prepared, streaming=False)
-        async with aclosing(adrive(turn)) as events:
-            async for _ in events:
-                pass
-        return cast("ChatResponse", turn.response)
-
-    @_called_with(_prepare)
-    def stream(self, prepared: _Prepared) -> ChatStream:
-        """Return the answer as a stream of text; `ChatStream.events` tells of rounds and tool calls too."""
-        return ChatStream(self._turn(prepared, streaming=True))
-
-    @_called_with(_prepare)
-    def astream(self, prepared: _Prepared) -> AsyncChatStream:
-        """Return the answer as an async stream; not a coroutine: ``async for text in client.astream(...)``."""
-        return AsyncChatStream(self._turn(prepared, streaming=True))
-
-    @_called_with(_prepare)
-    def run_tools(self, prepared: _Prepared) -> ToolBatchResult:
-        """Execute the tool calls that `messages` end with, for callers that drive the rounds themselves.
-
-        Calls that have a result there already, such as those a user declined, are left out. Limits, arguments, errors
-        and the filter of tool search are as in the loop.
-        """
-        turn, execution = self._execution(prepared)
-        for _ in drive(turn):
-            pass
-        return execution.batch
-
-    @_called_with(_prepare)
-    async def arun_tools(self, prepared: _Prepared) -> ToolBatchResult:
-        """Execute the tool calls that `messages` end with, without holding the event loop."""
-        turn, execution = self._execution(prepared)
-        async with aclosing(adrive(turn)) as events:
-            async for _ in events:
-                pass
-        return execution.batch
 
     def _execution(self, prepared: _Prepared) -> tuple[Turn, CallExecution]:
         loops = (one for one in (*prepared.advisors, *self.advisors) if isinstance(one, ToolCallingAdvisor))
@@ -263,10 +249,10 @@ class ChatClient:
         return named
 
 
-def _mapping(context: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if context is not None and not isinstance(context, Mapping):
-        raise ConfigurationError(f"context must be a mapping, e.g. context={{'user': 'ann'}}, not {context!r}")
-    return context or {}
+def _mapping(value: Mapping[str, Any] | None, name: str, example: str) -> Mapping[str, Any]:
+    if value is not None and not isinstance(value, Mapping):
+        raise ConfigurationError(f"{name} must be a mapping, e.g. {name}={example}, got {value!r}")
+    return value or {}
 
 
 def _flag(tool_calling: bool) -> bool:
@@ -275,17 +261,12 @@ def _flag(tool_calling: bool) -> bool:
     return tool_calling
 
 
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Every other name is an option of the model; one that is nearly an argument of ours is a slip."""
-    for name in options:
-        if meant := _nearly(name):
-            raise ConfigurationError(f"there is no argument {name!r}; did you mean {meant!r}?")
-
-
-@lru_cache(256)  # the same few options come with every call
-def _nearly(name: str) -> str | None:
-    """The argument of ours that a name is nearly."""
-    return next(iter(get_close_matches(name, _ARGUMENTS, 1, cutoff=0.85)), None)
+def _validate_arguments(arguments: CallOptions) -> None:
+    """Reject unknown arguments: a typo, or an option of the model outside `options`."""
+    for name in arguments.keys() - CallOptions.__annotations__.keys():
+        close = get_close_matches(name, CallOptions.__annotations__, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"pass options of the model as options={{{name!r}: ...}}"
+        raise TypeError(f"unexpected keyword argument {name!r}; {hint}")
 
 
 def _identifier(value: str | None, name: str) -> str | None:

@@ -48,7 +48,7 @@ def _open_calls(messages: Sequence[Message]) -> tuple[tuple[ToolCall, ...], bool
             "run_tools executes the calls that a conversation ends with, so it ends with an assistant message with "
             "tool calls, and results of some of them if you have any: run_tools(messages=[*messages, response.message])"
         )
-    have = Counter(result.call_id for result in results if isinstance(result, ToolMessage))
+    have = Counter(result.tool_call_id for result in results if isinstance(result, ToolMessage))
     calls: list[ToolCall] = []
     for call in last.tool_calls:
         if have[call.id]:

@@ -67,16 +67,16 @@ class ToolSearchSettings(BaseSettings):
     max_results: Positive = Field(default=5, description="Tools a search returns unless the model asks otherwise.")
     max_results_limit: Positive = Field(default=10, description="The most the model may ask for.")
     session_id_key: str | None = Field(default=None, description="Read the session id from this key of the context.")
-    accumulate: bool = Field(default=True, description="Keep all tools found in a session.")
+    keep_revealed: bool = Field(default=True, description="Keep all tools found in a session.")
     instructions: str = Field(default=DEFAULT_INSTRUCTIONS, description="Appended to the system message.")
     order: int = Field(default=300, description="The advisor's place in the chain.")
     eviction_max_sessions: Positive = Field(default=1000, description="Sessions kept, the least recently used go.")
     eviction_ttl: Duration | None = Field(default=None, description="Sessions idle for longer go too.")
-    bypass_below: Positive | None = Field(default=None, description="Send all tools below this many tokens.")
-    preselect: int = Field(default=0, ge=0, description="Tools disclosed from the user's own words.")
-    max_loaded: Positive | None = Field(default=None, description="Tools disclosed at most.")
-    search_budget: Positive | None = Field(default=10, description="Searches per turn.")
-    run_undiscovered: bool = Field(default=False, description="Run a tool that was not disclosed yet.")
+    reveal_all_below: Positive | None = Field(default=None, description="Send all tools below this many tokens.")
+    reveal_upfront: int = Field(default=0, ge=0, description="Tools disclosed from the user's own words.")
+    max_revealed: Positive | None = Field(default=None, description="Tools disclosed at most.")
+    max_searches: Positive | None = Field(default=10, description="Searches per turn.")
+    run_unrevealed: bool = Field(default=False, description="Run a tool that was not disclosed yet.")
     pinned: Names = Field(default=(), description="Tools that are always sent: names, globs, source:NAME.")
     max_calls_per_tool_default: Limit = Field(default=40, description="Calls of one tool per turn.")
     max_calls_per_tool: Limits = Field(default={}, description="Other limits, by tool.")
@@ -131,15 +131,15 @@ class ToolSearchSettings(BaseSettings):
         """Make the tool advisor that these settings describe.
 
         Args:
-            options: what has no variable: `tool_filter`, `token_counter`, `session_key`, `resolver`, `more_rounds`,
+            options: what has no variable: `tool_filter`, `token_counter`, `session_key`, `resolver`, `should_continue`,
                 `history`, and exception types as `raise_on_error`.
         """
         limits = ToolCallLimits(
             per_tool=self.max_calls_per_tool_default,
             total=self.max_total_tool_calls,
             overrides=self.max_calls_per_tool,
-            excluded=self.excluded_tools,
-            on_breach=self.on_limit_exceeded,
+            exempt=self.excluded_tools,
+            on_limit=self.on_limit_exceeded,
         )
         search_options: dict[str, Any] = (
             {} if self.session_id_key is None else {"session_key": partial(_session_in_context, self.session_id_key)}
@@ -154,14 +154,14 @@ class ToolSearchSettings(BaseSettings):
             max_results=self.max_results,
             max_results_limit=self.max_results_limit,
             instructions=self.instructions,
-            accumulate=self.accumulate,
+            keep_revealed=self.keep_revealed,
             pinned=self.pinned,
             eviction=self._make_eviction(),
-            bypass_below=self.bypass_below,
-            preselect=self.preselect,
-            max_loaded=self.max_loaded,
-            search_budget=self.search_budget,
-            run_undiscovered=self.run_undiscovered,
+            reveal_all_below=self.reveal_all_below,
+            reveal_upfront=self.reveal_upfront,
+            max_revealed=self.max_revealed,
+            max_searches=self.max_searches,
+            run_unrevealed=self.run_unrevealed,
             order=self.order,
             limits=limits,
             **search_options,
@@ -195,4 +195,4 @@ def _problem(error: ErrorDetails) -> str:
 
 def _session_in_context(key: str, request: ChatRequest) -> Hashable | None:
     value = request.context.get(key)
-    return None if value is None else (request.tenant, str(value))
+    return None if value is None else (request.tenant_id, str(value))

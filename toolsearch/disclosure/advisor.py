@@ -39,22 +39,22 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         max_results: how many tools a search returns unless the model asks for another number.
         max_results_limit: the most it may ask for; more is clamped.
         instructions: appended once to the system message; empty appends nothing.
-        accumulate: keep all tools found in a session; False keeps those of the latest round with a search.
+        keep_revealed: keep all tools found in a session; False keeps those of the latest round with a search.
         pinned: tools that are always sent: a list of names, globs (``"core_*"``), sources (``"source:github"``),
             `Tool`s and tools' functions; or one predicate, ``tool -> bool``.
         tool_filter: ``(tool, context) -> bool``: what a session may have. A refused tool is never indexed, found, shown
             or run, and is asked about again before it is disclosed or run.
         eviction: which sessions to forget; by default the least recently used above 1,000.
         session_key: the session of a request; by default tenant and session id. None makes a session of one turn.
-        bypass_below: send all tools, without searching, while their definitions have fewer tokens than this.
-        preselect: disclose this many tools that fit the user's words before the model is first asked; none that only
+        reveal_all_below: send all tools, without searching, while their definitions have fewer tokens than this.
+        reveal_upfront: disclose this many tools that fit the user's words before the model is first asked; none that only
             match weakly.
-        max_loaded: keep at most this many tools disclosed; the least recently used leave, never those of this turn.
-        search_budget: searches per turn; None is unlimited.
-        run_undiscovered: run a call of a tool that was not disclosed yet, instead of loading it and asking again.
-        token_counter: counts for `bypass_below` and `reply.tool_search`; by default a built-in estimate.
+        max_revealed: keep at most this many tools disclosed; the least recently used leave, never those of this turn.
+        max_searches: searches per turn; None is unlimited.
+        run_unrevealed: run a call of a tool that was not disclosed yet, instead of loading it and asking again.
+        token_counter: counts for `reveal_all_below` and `reply.tool_search`; by default a built-in estimate.
         order: its place in the chain.
-        options: those of `ToolCallingAdvisor`: `limits`, `raise_on_error`, `on_error`, `more_rounds`, `history`, ...
+        options: those of `ToolCallingAdvisor`: `limits`, `raise_on_error`, `on_error`, `should_continue`, `history`, ...
 
     Raises:
         ConfigurationError: for an argument that cannot work.
@@ -81,16 +81,16 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         max_results: int = 5,
         max_results_limit: int = 10,
         instructions: str = DEFAULT_INSTRUCTIONS,
-        accumulate: bool = True,
+        keep_revealed: bool = True,
         pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
         tool_filter: ToolFilter | None = None,
         eviction: EvictionStrategy | None = None,
         session_key: Callable[[ChatRequest], Hashable | None] | None = None,
-        bypass_below: int | None = None,
-        preselect: int = 0,
-        max_loaded: int | None = None,
-        search_budget: int | None = 10,
-        run_undiscovered: bool = False,
+        reveal_all_below: int | None = None,
+        reveal_upfront: int = 0,
+        max_revealed: int | None = None,
+        max_searches: int | None = 10,
+        run_unrevealed: bool = False,
         token_counter: TokenCounter | None = None,
         order: int = 300,
         **options: Unpack[LoopOptions],
@@ -100,12 +100,12 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         settings = DisclosureSettings(
             max_results=max_results,
             max_results_limit=max_results_limit,
-            accumulate=accumulate,
-            bypass_below=bypass_below,
-            preselect=preselect,
-            max_loaded=max_loaded,
-            search_budget=search_budget,
-            run_undiscovered=run_undiscovered,
+            keep_revealed=keep_revealed,
+            reveal_all_below=reveal_all_below,
+            reveal_upfront=reveal_upfront,
+            max_revealed=max_revealed,
+            max_searches=max_searches,
+            run_unrevealed=run_unrevealed,
         )
         if not isinstance(instructions, str):
             raise ConfigurationError("instructions must be a string; an empty one appends nothing")
@@ -130,18 +130,18 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         """What is active, for the log."""
         return {**super().describe(), "index": self.disclosure.sessions.index_type}
 
-    def restore(self, session_id: str, names: Iterable[str], *, tenant: str | None = None) -> None:
+    def restore(self, session_id: str, names: Iterable[str], *, tenant_id: str | None = None) -> None:
         """Disclose `names` to a session again, e.g. after its conversation was compacted.
 
         Names that its tools do not have, or that the filter refuses, stay hidden.
         """
         if isinstance(names, str):
             raise ConfigurationError(f"restore takes a list of names: restore({session_id!r}, [{names!r}])")
-        self.disclosure.restore(self._key(session_id, tenant), names)
+        self.disclosure.restore(self._key(session_id, tenant_id), names)
 
-    def evict(self, session_id: str, *, tenant: str | None = None) -> None:
+    def evict(self, session_id: str, *, tenant_id: str | None = None) -> None:
         """Forget a session now: its index, unless shared, and what it discovered."""
-        self.disclosure.sessions.clear(self._key(session_id, tenant))
+        self.disclosure.sessions.clear(self._key(session_id, tenant_id))
 
     def may_run(self, tool: Tool, request: ChatRequest) -> bool:
         """Whether the filter admits the tool."""
@@ -161,7 +161,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         """Send the search tool, pinned tools, and discovered ones in order of discovery."""
         turn: SearchTurn = state.extra[_TURN]
         declared = turn.declare(state.conversation(request))
-        if self.disclosure.settings.run_undiscovered:
+        if self.disclosure.settings.run_unrevealed:
             state.executable = turn.executable
         return request.replace(tools=declared)
 
@@ -188,7 +188,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             catalog.references,
             pinned=self._pins.among(catalog),
             admits=admits,
-            history=disclosed_in(conversation, catalog.tools, latest_only=not self.disclosure.settings.accumulate),
+            history=disclosed_in(conversation, catalog.tools, latest_only=not self.disclosure.settings.keep_revealed),
             tokens=catalog.total,
             text=last.text if isinstance(last, UserMessage) else "",
         )
@@ -197,8 +197,8 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
     def _admits(self, catalog: Catalog, request: ChatRequest, name: str) -> bool:
         return self._may_run(catalog.tools[name], request)
 
-    def _key(self, session_id: str, tenant: str | None) -> Hashable:
-        key = self._session_key(ChatRequest(messages=(), session_id=session_id, tenant=tenant))
+    def _key(self, session_id: str, tenant_id: str | None) -> Hashable:
+        key = self._session_key(ChatRequest(messages=(), session_id=session_id, tenant_id=tenant_id))
         if key is None:
             raise ConfigurationError("session_key gives no session for this id: there is nothing to restore or evict")
         return key
@@ -217,7 +217,7 @@ def _check_options(options: LoopOptions) -> None:
 
 
 def _tenant_and_session(request: ChatRequest) -> Hashable | None:
-    return None if request.session_id is None else (request.tenant, request.session_id)
+    return None if request.session_id is None else (request.tenant_id, request.session_id)
 
 
 def _instructed(messages: Sequence[Message], instructions: str) -> tuple[Message, ...]:

@@ -120,7 +120,7 @@ class SearchTurn:
 
     def report(self) -> ToolSearchReport:
         """What tool search did in this turn."""
-        return self._ledger.report(self.disclosure.searches, self.disclosure.loaded, self._counter.name)
+        return self._ledger.report(self.disclosure.searches, self.disclosure.revealed, self._counter.name)
 
     def _needs_no_round_without_search(self, name: str) -> bool:
         return name == SEARCH_TOOL or (name in self._catalog.tools and name not in self._declared)

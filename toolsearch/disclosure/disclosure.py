@@ -62,11 +62,11 @@ class Disclosure:
             pinned: names of tools that are always declared, first and in this order.
             admits: asked again whenever a tool is disclosed or run.
             history: names found earlier, as far as the conversation tells; used if the session is new here.
-            tokens: tokens of all definitions, for `bypass_below`.
-            text: the user's words, for `preselect`.
+            tokens: tokens of all definitions, for `reveal_all_below`.
+            text: the user's words, for `reveal_upfront`.
 
         Raises:
-            IndexFailure: if the tools cannot be indexed.
+            IndexingError: if the tools cannot be indexed.
         """
         pins = frozenset(pinned)
         searchable = any(name not in pins for name in tools.names)
@@ -83,8 +83,8 @@ class Disclosure:
             turn = DisclosureTurn(self.settings, lease, tools, offer, tuple(pinned), admits)
             if new:
                 turn.restore(history)
-            if self.settings.preselect and text.strip():
-                turn.preselect(text)
+            if self.settings.reveal_upfront and text.strip():
+                turn.reveal_upfront(text)
         except BaseException:
             lease.close()
             raise
@@ -102,7 +102,7 @@ class Disclosure:
         record = None if session_id is None else self.sessions.record(session_id)
         if record is not None and isinstance(record.frozen, FrozenOffer):
             return record.frozen
-        limit = self.settings.bypass_below
+        limit = self.settings.reveal_all_below
         return FrozenOffer(
             bypass=limit is not None and tokens is not None and tokens < limit,
             description=search_tool_description(tools),

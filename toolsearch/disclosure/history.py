@@ -32,7 +32,7 @@ def disclosed_in(messages: Sequence[Message], tools: Container[str], *, latest_o
         if latest_only and searches:
             found.clear()
         called = (message.name for message in batch if message.name != SEARCH_TOOL and not message.is_error)
-        listed = (name for message in searches for name in names_in_result(message.content))
+        listed = (name for message in searches for name in names_in_result(message.text))
         found.update(dict.fromkeys(name for name in (*called, *listed) if name in tools))
     return tuple(found)
 
@@ -58,8 +58,8 @@ class MessageTokens:
 
     def _measure(self, message: Message) -> tuple[int, int]:
         if isinstance(message, ToolMessage):
-            tokens = self._counter.count(message.content)
-            searched = message.name == SEARCH_TOOL or is_load_answer(message.name, message.content)
+            tokens = self._counter.count(message.text)
+            searched = message.name == SEARCH_TOOL or is_load_answer(message.name, message.text)
             return tokens, tokens if searched else 0
         tokens, overhead = self._counter.count(message.text), 0
         if isinstance(message, AssistantMessage):

@@ -33,27 +33,27 @@ class ToolSearchReport:
 
     Args:
         searches: the searches of the turn, in order.
-        loaded: the tools disclosed in this turn, in order.
-        avoided: tokens of definitions that plain tool calling would have sent in the same rounds.
-        spent: tokens that only tool search sends: the definition of `tool_search` and the instructions in each round,
+        revealed: the tools disclosed in this turn, in order.
+        tokens_avoided: tokens of definitions that plain tool calling would have sent in the same rounds.
+        tokens_spent: tokens that only tool search sends: the definition of `tool_search` and the instructions in each round,
             searches and their results in each later round, and whole rounds in which the model did nothing but search.
         counter: what counted: the name of a tokenizer, or of an estimate.
 
     Example:
-        >>> ToolSearchReport(avoided=900, spent=250).net
+        >>> ToolSearchReport(tokens_avoided=900, tokens_spent=250).tokens_saved
         650
     """
 
     searches: tuple[SearchRecord, ...] = ()
-    loaded: tuple[str, ...] = ()
-    avoided: int = 0
-    spent: int = 0
+    revealed: tuple[str, ...] = ()
+    tokens_avoided: int = 0
+    tokens_spent: int = 0
     counter: str = ""
 
     @property
-    def net(self) -> int:
+    def tokens_saved(self) -> int:
         """Tokens saved in the whole turn; negative where tool search cost more than it avoided."""
-        return self.avoided - self.spent
+        return self.tokens_avoided - self.tokens_spent
 
 
 @dataclass(slots=True)
@@ -67,8 +67,8 @@ class SavingsLedger:
 
     everything: int
     standing: int
-    avoided: int = 0
-    spent: int = 0
+    tokens_avoided: int = 0
+    tokens_spent: int = 0
     _sent: int = 0
     _input: int = 0
     _overhead: int = 0
@@ -88,17 +88,17 @@ class SavingsLedger:
     def answered(self, *, only_searched: bool, output: int) -> None:
         """The response is in; `only_searched` says that plain tool calling would not have needed the round."""
         if only_searched:
-            self.spent += self._input + output
+            self.tokens_spent += self._input + output
         else:
-            self.avoided += self.everything - self._sent
-            self.spent += self.standing + self._overhead
+            self.tokens_avoided += self.everything - self._sent
+            self.tokens_spent += self.standing + self._overhead
 
-    def report(self, searches: Sequence[SearchRecord], loaded: Sequence[str], counter: str) -> ToolSearchReport:
+    def report(self, searches: Sequence[SearchRecord], revealed: Sequence[str], counter: str) -> ToolSearchReport:
         """The turn's result."""
         return ToolSearchReport(
             searches=tuple(searches),
-            loaded=tuple(loaded),
-            avoided=self.avoided,
-            spent=self.spent,
+            revealed=tuple(revealed),
+            tokens_avoided=self.tokens_avoided,
+            tokens_spent=self.tokens_spent,
             counter=counter,
         )

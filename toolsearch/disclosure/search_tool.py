@@ -15,7 +15,7 @@ __all__ = [
     "DEFAULT_INSTRUCTIONS",
     "SEARCH_TOOL",
     "describe_hits",
-    "describe_loaded",
+    "describe_revealed",
     "describe_sources",
     "is_load_answer",
     "names_in_result",
@@ -84,7 +84,7 @@ def describe_hits(new: Sequence[ToolHit], known: Sequence[ToolHit], notes: Itera
     return "\n".join(parts)
 
 
-def describe_loaded(tool: ToolReference) -> str:
+def describe_revealed(tool: ToolReference) -> str:
     """The answer to a call of a tool that was not in the list yet."""
     schema = json.dumps(tool.parameters or {"type": "object", "properties": {}}, ensure_ascii=False)
     return (
@@ -94,7 +94,7 @@ def describe_loaded(tool: ToolReference) -> str:
 
 
 def is_load_answer(name: str, content: str) -> bool:
-    """Whether `content` is `describe_loaded`'s answer for the tool `name`."""
+    """Whether `content` is `describe_revealed`'s answer for the tool `name`."""
     return content.startswith(f"{name} was not in your tool list and has not been run.")
 
 

@@ -8,7 +8,7 @@ from ..errors import ConfigurationError
 
 __all__ = ["DisclosureSettings", "FrozenOffer"]
 
-_OPTIONAL = ("bypass_below", "max_loaded", "search_budget")
+_OPTIONAL = ("reveal_all_below", "max_revealed", "max_searches")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,15 +25,15 @@ class DisclosureSettings:
 
     max_results: int = 5
     max_results_limit: int = 10
-    accumulate: bool = True
-    bypass_below: int | None = None
-    preselect: int = 0
-    max_loaded: int | None = None
-    search_budget: int | None = 10
-    run_undiscovered: bool = False
+    keep_revealed: bool = True
+    reveal_all_below: int | None = None
+    reveal_upfront: int = 0
+    max_revealed: int | None = None
+    max_searches: int | None = 10
+    run_unrevealed: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("max_results", "max_results_limit", "preselect", *_OPTIONAL):
+        for name in ("max_results", "max_results_limit", "reveal_upfront", *_OPTIONAL):
             value, optional = getattr(self, name), name in _OPTIONAL
             if isinstance(value, bool) or not isinstance(value, int | None) or (value is None and not optional):
                 kind = "a whole number or None" if optional else "a whole number"
@@ -42,8 +42,8 @@ class DisclosureSettings:
             raise ConfigurationError(
                 f"max_results must be from 1 to max_results_limit ({self.max_results_limit}), not {self.max_results}"
             )
-        if self.preselect < 0:
-            raise ConfigurationError(f"preselect must be 0 or more, not {self.preselect}")
+        if self.reveal_upfront < 0:
+            raise ConfigurationError(f"reveal_upfront must be 0 or more, not {self.reveal_upfront}")
         for name in _OPTIONAL:
             value = getattr(self, name)
             if value is not None and value < 1:

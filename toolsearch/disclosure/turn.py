@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
-from ..errors import ConfigurationError, IndexFailure
+from ..errors import ConfigurationError, IndexingError
 from ..indexes.response import ToolHit, ToolSearchResponse
-from ..observability.observer import ObservedSearch, watch_here
+from ..observability.observer import ObservedSearch, start_span
 from ..tools.names import closest_names, shown_name
 from .savings import SearchRecord
 from .search_tool import (
     SEARCH_TOOL,
     describe_hits,
-    describe_loaded,
+    describe_revealed,
     describe_sources,
 )
 from .sessions.lease import SessionLease
@@ -35,7 +35,7 @@ class DisclosureTurn:
         tools: what the session may have, as the turn started with it.
         offer: what the session was shown at its first turn.
         searches: the searches of this turn.
-        loaded: the tools disclosed in this turn, in order.
+        revealed: the tools disclosed in this turn, in order.
 
     Example:
         >>> from toolsearch import Disclosure, SessionToolIndex, ToolReference, ToolSet
@@ -57,7 +57,7 @@ class DisclosureTurn:
         self.tools = tools
         self.offer = offer
         self.searches: list[SearchRecord] = []
-        self.loaded: list[str] = []
+        self.revealed: list[str] = []
         self.settings = settings
         self._lease = lease
         self._record = lease.session
@@ -87,7 +87,7 @@ class DisclosureTurn:
             max_results: clamped to 1 and the limit; None means the default.
             category: only tools of this source or tag.
         """
-        budget = self.settings.search_budget
+        budget = self.settings.max_searches
         if budget is not None and len(self.searches) >= budget:
             return f"Not searched: the {budget} searches of this turn are used up. Use the tools you have, or answer."
         asked = (" ".join(query.casefold().split()), (category or "").casefold())
@@ -111,13 +111,13 @@ class DisclosureTurn:
             (response.reason, _advice(hits, response.reason), self._later_sources()),
         )
 
-    def preselect(self, text: str) -> None:
+    def reveal_upfront(self, text: str) -> None:
         """Disclose what fits the user's words best, if anything does, before the model is asked."""
         if self.offer.bypass:
             return
         try:
-            response = self._search(text, self.settings.preselect)
-        except IndexFailure:
+            response = self._search(text, self.settings.reveal_upfront)
+        except IndexingError:
             return  # it is logged, and the model can search for itself
         if response.reason_code != "weak_match":  # "thank you" wants no tool, and what is disclosed stays
             self._discover([name for name in response.names if self._may_have(name)])
@@ -142,7 +142,7 @@ class DisclosureTurn:
         if name in self._declared:
             return None
         self._discover([name])
-        return None if self.settings.run_undiscovered else describe_loaded(tool)
+        return None if self.settings.run_unrevealed else describe_revealed(tool)
 
     def unknown(self, name: str) -> str:
         """The answer to a call of a tool that does not exist for this session."""
@@ -162,7 +162,7 @@ class DisclosureTurn:
         self.close()
 
     def _search(self, query: str, max_results: int, category: str | None = None) -> ToolSearchResponse:
-        with watch_here(ObservedSearch, query, max_results, category) as watch, watch.current():
+        with start_span(ObservedSearch, query, max_results, category) as watch, watch.current():
             try:
                 response: object = self._lease.search(query, max_results=max_results, category=category)
                 if not isinstance(response, ToolSearchResponse):
@@ -184,20 +184,20 @@ class DisclosureTurn:
         return name in self.tools and self._admits(name)
 
     def _discover(self, names: Sequence[str]) -> None:
-        if self._new_round and not self.settings.accumulate:
+        if self._new_round and not self.settings.keep_revealed:
             self._record.forget_tools(self._record.discovered)
         self._new_round = False
         pins = set(self._pinned)
-        self.loaded.extend(self._record.discover(name for name in names if name not in pins))
+        self.revealed.extend(self._record.discover(name for name in names if name not in pins))
         self._unload()
 
     def _unload(self) -> None:
-        """Keep to `max_loaded`: the least recently used leave, but none that this turn loaded."""
-        limit = self.settings.max_loaded
+        """Keep to `max_revealed`: the least recently used leave, but none that this turn loaded."""
+        limit = self.settings.max_revealed
         if limit is None:
             return
         known = [name for name in self._record.least_recently_used if self._may_have(name)]
-        spare = [name for name in known if name not in self.loaded]
+        spare = [name for name in known if name not in self.revealed]
         self._record.forget_tools(spare[: max(0, len(known) - limit)])
 
     def _later_sources(self) -> str:

@@ -20,7 +20,7 @@ class Clock(Protocol):
         """Return after `seconds`; the thread is held."""
         ...
 
-    async def asleep(self, seconds: float) -> None:
+    async def sleep_async(self, seconds: float) -> None:
         """Return after `seconds`; the event loop is free meanwhile."""
         ...
 
@@ -42,7 +42,7 @@ class SystemClock:
         """Hold this thread for `seconds`; a negative time is none."""
         time.sleep(max(0.0, seconds))
 
-    async def asleep(self, seconds: float) -> None:
+    async def sleep_async(self, seconds: float) -> None:
         """Let other tasks run for `seconds`, under asyncio or trio; a negative time is none."""
         import anyio
 

@@ -20,7 +20,7 @@ from ..chat.requests import (
     TurnFinished,
 )
 from ..errors import AsyncCallableError
-from ..observability.observer import Watch
+from ..observability.observer import Span
 from ..tools.threads import in_worker_thread
 from .chain import CallModel, Operation, Show
 from .effects import Perform, RunTools, Sleep, ToolBatchResult
@@ -78,7 +78,7 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
             return None
 
 
-def _stream(turn: Turn, request: ChatRequest, seen: Watch) -> Generator[StreamEvent, None, ChatResponse]:
+def _stream(turn: Turn, request: ChatRequest, seen: Span) -> Generator[StreamEvent, None, ChatResponse]:
     with ModelStream(turn.model, request, seen, turn.mark) as answer:
         for chunk in answer:
             yield from turn.chunks(chunk)
@@ -164,7 +164,7 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
             with turn.current():
                 return await _aperform(fn)
         case Sleep(seconds):
-            await turn.clock.asleep(seconds)
+            await turn.clock.sleep_async(seconds)
             return None
         case Show():
             return None

@@ -66,7 +66,7 @@ class ToolBatchResult:
         return_direct: every tool of the batch says that its result is the response, and none failed.
 
     Example:
-        >>> ToolBatchResult((ToolMessage("call_1", "ping", "pong"),)).messages[0].content
+        >>> ToolBatchResult((ToolMessage("call_1", "ping", "pong"),)).messages[0].text
         'pong'
     """
 

@@ -27,14 +27,14 @@ class ToolCallLimits:
         per_tool: calls of one tool; None is unlimited.
         total: calls in all; None is unlimited.
         overrides: other limits for tools by name; None is unlimited.
-        excluded: tools without a limit of their own; their calls count in `total`.
-        on_breach: ``"end"`` ends the turn with finish reason ``tool_call_limit`` and the results so far,
+        exempt: tools without a limit of their own; their calls count in `total`.
+        on_limit: ``"end"`` ends the turn with finish reason ``tool_call_limit`` and the results so far,
             ``"answer"`` answers the call with the limit and goes on.
-        identical: a call with the same name and arguments this many times in a row is answered instead of run;
+        max_repeats: a call with the same name and arguments this many times in a row is answered instead of run;
             None runs it.
 
     Calls that are answered instead of run count as well. A model that goes on for 10 rounds in which nothing may run
-    is not asked again, whatever `on_breach` says.
+    is not asked again, whatever `on_limit` says.
 
     Example:
         >>> ToolCallLimits(per_tool=5, overrides={"search_web": 20}).of("search_web")
@@ -44,9 +44,9 @@ class ToolCallLimits:
     per_tool: int | None = 40
     total: int | None = 150
     overrides: Mapping[str, int | None] = field(default_factory=dict)
-    excluded: Collection[str] = ()
-    on_breach: Literal["end", "answer"] = "end"
-    identical: int | None = 3
+    exempt: Collection[str] = ()
+    on_limit: Literal["end", "answer"] = "end"
+    max_repeats: int | None = 3
 
     def __post_init__(self) -> None:
         for name, limit in (("per_tool", self.per_tool), ("total", self.total), *self.overrides.items()):
@@ -54,16 +54,16 @@ class ToolCallLimits:
                 raise ConfigurationError(f"the limit {name} must be a number of calls or None, not {limit!r}")
             if limit is not None and limit < 0:
                 raise ConfigurationError(f"the limit {name}={limit} is negative; None means unlimited")
-        if self.identical is not None and self.identical < 2:
-            raise ConfigurationError("identical must be 2 or more, or None to switch the guard off")
-        if self.on_breach not in ("end", "answer"):
-            raise ConfigurationError(f"on_breach must be 'end' or 'answer', not {self.on_breach!r}")
-        if isinstance(self.excluded, str):
-            raise ConfigurationError("excluded must be a collection of tool names, not one string")
+        if self.max_repeats is not None and self.max_repeats < 2:
+            raise ConfigurationError("max_repeats must be 2 or more, or None to switch the guard off")
+        if self.on_limit not in ("end", "answer"):
+            raise ConfigurationError(f"on_limit must be 'end' or 'answer', not {self.on_limit!r}")
+        if isinstance(self.exempt, str):
+            raise ConfigurationError("exempt must be a collection of tool names, not one string")
 
     def of(self, name: str) -> int | None:
         """The limit of one tool; None is unlimited."""
-        return None if name in self.excluded else self.overrides.get(name, self.per_tool)
+        return None if name in self.exempt else self.overrides.get(name, self.per_tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class CallCounter:
         self._admitted = True
         turn = list(takewhile(lambda message: not isinstance(message, UserMessage), reversed(history)))
         self._counts.update(message.name for message in turn if isinstance(message, ToolMessage))
-        answered = Counter(message.call_id for message in turn if isinstance(message, ToolMessage))
+        answered = Counter(message.tool_call_id for message in turn if isinstance(message, ToolMessage))
         for message in reversed(turn):
             for call in message.tool_calls if isinstance(message, AssistantMessage) else ():
                 if answered[call.id]:
@@ -105,14 +105,14 @@ class CallCounter:
         if limit is None and circling is None:
             self._admitted = True
             return None
-        ends = self._fruitless >= _PATIENCE or (limit is not None and self._limits.on_breach == "end")
+        ends = self._fruitless >= _PATIENCE or (limit is not None and self._limits.on_limit == "end")
         return Refusal(limit or circling or "", ends)
 
     def _circling(self, call: ToolCall) -> str | None:
         canonical = _canonical(call.arguments)
         self._repeats = self._repeats + 1 if self._last == (call.name, canonical) else 1
         self._last = (call.name, canonical)
-        limit = self._limits.identical
+        limit = self._limits.max_repeats
         if limit is None or self._repeats < limit:
             return None
         return (

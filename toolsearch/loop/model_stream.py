@@ -11,7 +11,7 @@ from ..chat.model import ChatModel
 from ..chat.requests import ChatChunk, ChatRequest, ChatResponse
 from ..errors import ConfigurationError, ProviderProtocolError
 from ..messages import AssistantMessage, ToolCall
-from ..observability.observer import Watch
+from ..observability.observer import Span
 
 __all__ = ["AsyncModelStream", "ModelStream", "awaitable_of", "checked_response"]
 
@@ -59,7 +59,7 @@ def _wrong(model: ChatModel, wanted: str, got: object) -> ConfigurationError:
 class _Checked:
     """Chunks pass, the aggregate is kept, anything else is an error."""
 
-    def __init__(self, model: ChatModel, watch: Watch, mark: bytes | None) -> None:
+    def __init__(self, model: ChatModel, watch: Span, mark: bytes | None) -> None:
         self._asked = model
         self._model = type(model).__name__
         self._watch = watch
@@ -101,7 +101,7 @@ class ModelStream(_Checked):
         mark: marks the response as one whose text was shown in this turn.
     """
 
-    def __init__(self, model: ChatModel, request: ChatRequest, watch: Watch, mark: bytes | None) -> None:
+    def __init__(self, model: ChatModel, request: ChatRequest, watch: Span, mark: bytes | None) -> None:
         super().__init__(model, watch, mark)
         with watch.current():
             self._stream: Any = model.stream(request)
@@ -137,7 +137,7 @@ class ModelStream(_Checked):
 class AsyncModelStream(_Checked):
     """The async twin of `ModelStream`, over `model.astream(request)`."""
 
-    def __init__(self, model: ChatModel, request: ChatRequest, watch: Watch, mark: bytes | None) -> None:
+    def __init__(self, model: ChatModel, request: ChatRequest, watch: Span, mark: bytes | None) -> None:
         super().__init__(model, watch, mark)
         with watch.current():
             self._stream: Any = model.astream(request)

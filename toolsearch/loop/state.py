@@ -29,7 +29,7 @@ class LoopState:
         usage: tokens of all rounds so far.
         produced: the messages of the turn so far, oldest first.
         memory: what keeps this turn further in; None where the loop sends the whole conversation itself.
-        history: whether each round is sent the turn so far, or only what is new since the last one.
+        send_history: whether each round is sent the turn so far, or only what is new since the last one.
         extra: for subclasses: what they keep for the turn, under names of their own.
 
     Example:
@@ -52,7 +52,7 @@ class LoopState:
     usage: Usage = Usage()
     produced: list[Message] = field(default_factory=list)
     memory: TurnMemory | None = None
-    history: bool = True
+    send_history: bool = True
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -36,8 +36,8 @@ class LoopOptions(TypedDict, total=False):
     limits: ToolCallLimits | None
     raise_on_error: bool | type[Exception] | tuple[type[Exception], ...]
     on_error: Callable[[ToolCall, Exception], str] | None
-    more_rounds: Callable[[ChatResponse], bool]
-    history: bool | None
+    should_continue: Callable[[ChatResponse], bool]
+    send_history: bool | None
     resolver: ToolResolver | None
     resolve_fallback: bool
 
@@ -51,8 +51,8 @@ class ToolCallingAdvisor:
         raise_on_error: False answers a tool's exception to the model, True raises it, exception types raise those.
         on_error: called with the call and a tool's exception that is not raised; returns what to tell the model, or
             raises. It runs between two rounds, so it should not wait for anything. By default, type and text.
-        more_rounds: whether a response calls for running tools; by default, whether it holds tool calls.
-        history: False sends each round only what is new since the last one, for an advisor further in that keeps the
+        should_continue: whether a response calls for running tools; by default, whether it holds tool calls.
+        send_history: False sends each round only what is new since the last one, for an advisor further in that keeps the
             conversation; None decides by the chain: False where a `MemoryAdvisor` is further in and has a session.
         resolver: knows tools that are in no request.
         resolve_fallback: run tools that only `resolver` knows; off, since all it knows becomes callable.
@@ -82,12 +82,12 @@ class ToolCallingAdvisor:
         limits: ToolCallLimits | None = None,
         raise_on_error: bool | type[Exception] | tuple[type[Exception], ...] = False,
         on_error: Callable[[ToolCall, Exception], str] | None = None,
-        more_rounds: Callable[[ChatResponse], bool] = has_tool_calls,
-        history: bool | None = None,
+        should_continue: Callable[[ChatResponse], bool] = has_tool_calls,
+        send_history: bool | None = None,
         resolver: ToolResolver | None = None,
         resolve_fallback: bool = False,
     ) -> None:
-        checked_predicate(more_rounds, "more_rounds", "response")
+        checked_predicate(should_continue, "should_continue", "response")
         if on_error is not None and not callable(on_error):
             raise ConfigurationError("on_error must be a callable: (call, error) -> text for the model")
         self.order = order
@@ -100,8 +100,8 @@ class ToolCallingAdvisor:
             raise ConfigurationError(f"raise_on_error is a bool, or exception types, not {raise_on_error!r}")
         self.raise_on_error = raise_on_error if isinstance(raise_on_error, bool) else tuple(raise_on_error)
         self.on_error = on_error
-        self.more_rounds = more_rounds
-        self.history = history
+        self.should_continue = should_continue
+        self.send_history = send_history
         if resolver is not None and (isinstance(resolver, type) or not isinstance(resolver, ToolResolver)):
             raise ConfigurationError(f"a resolver has a method resolve(name) -> Tool | None; {resolver!r} has not")
         if resolve_fallback and resolver is None:
@@ -136,7 +136,7 @@ class ToolCallingAdvisor:
     ) -> Hook[ChatRequest]:
         """After each round whose tools have run and which is not the last; returns the request to go on with."""
         sent = request.messages
-        kept = sent if state.history else [message for message in sent if isinstance(message, SystemMessage)]
+        kept = sent if state.send_history else [message for message in sent if isinstance(message, SystemMessage)]
         return request.replace(messages=(*kept, response.message, *batch.messages))
 
     def finalize_loop(self, state: LoopState, response: ChatResponse) -> Hook[ChatResponse]:
@@ -169,7 +169,7 @@ class ToolCallingAdvisor:
             counter = CallCounter(self.limits, request.messages)
             if request.memory is not None and (yield from request.memory.open(request)):
                 state.memory = request.memory
-            state.history = state.memory is None if self.history is None else self.history
+            state.send_history = state.memory is None if self.send_history is None else self.send_history
             request = yield from _hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")
             while True:
                 state.round += 1
@@ -187,7 +187,7 @@ class ToolCallingAdvisor:
                 response = yield from _hook(self.after_call(state, response), ChatResponse, "after_call")
                 state.usage += response.usage
                 state.produced.append(response.message)
-                if not decided(self.more_rounds(response), "more_rounds"):
+                if not decided(self.should_continue(response), "should_continue"):
                     break
                 batch, breach = yield from self._run_tools(state, outgoing, response.tool_calls, counter)
                 state.produced.extend(batch.messages)
@@ -261,7 +261,7 @@ def _whole(state: LoopState, last: ChatResponse) -> ChatResponse:
 
 def _ended(response: ChatResponse, batch: ToolBatchResult, breach: str) -> ChatResponse:
     """The response of a turn that ends without asking the model again."""
-    text = breach or "\n".join(message.content for message in batch.messages)
+    text = breach or "\n".join(message.text for message in batch.messages)
     return ChatResponse(
         messages=(AssistantMessage(text),),
         finish_reason="tool_call_limit" if breach else "return_direct",

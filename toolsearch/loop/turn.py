@@ -9,7 +9,7 @@ from functools import partial
 
 from ..chat.model import ChatModel
 from ..chat.requests import ChatChunk, ChatRequest, ChatResponse, RoundStarted
-from ..observability.observer import ObservedRound, ObservedTurn, Observer, Watch, watch
+from ..observability.observer import ObservedRound, ObservedTurn, Observer, Span, watch
 from ..tools.tool import Tool
 from .advisor import Advisor
 from .chain import Chain, ChunkPath, Operation, run_chain
@@ -51,7 +51,7 @@ class Turn:
         self._path = ChunkPath(advisors) if streaming else None
         self._chain = _with_tools(advisors, request, self._path, tools)
         self._request = request
-        self._watch = Watch()
+        self._watch = Span()
         self._attached: AbstractContextManager[object] = nullcontext()
 
     def start(self) -> Operation | None:
@@ -108,8 +108,8 @@ class Turn:
             self._path.open(self._depth)
         return RoundStarted(self._rounds, request)
 
-    def watch(self, request: ChatRequest) -> Watch:
-        """Watch the round that has just been noted."""
+    def watch(self, request: ChatRequest) -> Span:
+        """Span the round that has just been noted."""
         with self.current():
             return watch(self.observer, ObservedRound, request, self.model, self._rounds, self.streaming)
 

@@ -189,7 +189,7 @@ def _head(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Messa
 
 
 def _key(request: ChatRequest) -> SessionKey | None:
-    return None if request.session_id is None else SessionKey(request.session_id, request.tenant)
+    return None if request.session_id is None else SessionKey(request.session_id, request.tenant_id)
 
 
 def _same(one: object, other: object) -> bool:

@@ -48,20 +48,20 @@ class ChatMemory:
         self.repository = repository
         self.window = window
 
-    def messages(self, session_id: str, *, tenant: str | None = None) -> tuple[Message, ...]:
+    def messages(self, session_id: str, *, tenant_id: str | None = None) -> tuple[Message, ...]:
         """Return the whole conversation as it is stored, oldest message first."""
-        return tuple(_now(self.repository.load(_key(session_id, tenant))))
+        return tuple(_now(self.repository.load(_key(session_id, tenant_id))))
 
-    def append(self, session_id: str, messages: Sequence[Message], *, tenant: str | None = None) -> None:
+    def append(self, session_id: str, messages: Sequence[Message], *, tenant_id: str | None = None) -> None:
         """Add `messages` to the conversation, together, e.g. to import one.
 
         Raises:
             ConfigurationError: if they hold a tool call without its result, or the other way round.
         """
-        _now(self.repository.append(_key(session_id, tenant), _whole(messages)))
+        _now(self.repository.append(_key(session_id, tenant_id), _whole(messages)))
 
     def replace(
-        self, session_id: str, messages: Sequence[Message], *, tenant: str | None = None, upto: int | None = None
+        self, session_id: str, messages: Sequence[Message], *, tenant_id: str | None = None, upto: int | None = None
     ) -> None:
         """Put `messages` in the place of the conversation, e.g. a summary of it.
 
@@ -71,28 +71,28 @@ class ChatMemory:
         Args:
             session_id: whose conversation.
             messages: what it is to be.
-            tenant: the customer it belongs to.
+            tenant_id: the customer it belongs to.
             upto: replace only this many messages from the beginning: those that were read when `messages` was made.
                 What was stored since then stays.
 
         Raises:
             ConfigurationError: if they hold a tool call without its result, or the other way round.
         """
-        _now(self.repository.replace(_key(session_id, tenant), _whole(messages), upto=upto))
+        _now(self.repository.replace(_key(session_id, tenant_id), _whole(messages), upto=upto))
 
-    def delete(self, session_id: str, *, tenant: str | None = None) -> None:
+    def delete(self, session_id: str, *, tenant_id: str | None = None) -> None:
         """Forget the conversation."""
-        _now(self.repository.delete(_key(session_id, tenant)))
+        _now(self.repository.delete(_key(session_id, tenant_id)))
 
-    def sessions(self, *, tenant: str | None = None) -> tuple[str, ...]:
+    def sessions(self, *, tenant_id: str | None = None) -> tuple[str, ...]:
         """Return the ids of the sessions of one tenant, or of those without a tenant, sorted."""
-        return tuple(key.session_id for key in _now(self.repository.sessions()) if key.tenant == tenant)
+        return tuple(key.session_id for key in _now(self.repository.sessions()) if key.tenant_id == tenant_id)
 
 
-def _key(session_id: str, tenant: str | None) -> SessionKey:
+def _key(session_id: str, tenant_id: str | None) -> SessionKey:
     if not isinstance(session_id, str) or not session_id.strip():
         raise ConfigurationError(f"session_id must be a non-empty string, not {session_id!r}")
-    return SessionKey(session_id, tenant)
+    return SessionKey(session_id, tenant_id)
 
 
 def _whole(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..errors import ConfigurationError, MemoryFailure
+from ..errors import ConfigurationError, MemoryStoreError
 from ..messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 
 __all__ = ["decode_message", "encode_message"]
@@ -39,20 +39,20 @@ def decode_message(body: bytes) -> Message:
     """Return the message that `encode_message` wrote as `body`.
 
     Raises:
-        MemoryFailure: if a newer version wrote it, or it is something else.
+        MemoryStoreError: if a newer version wrote it, or it is something else.
     """
     try:
         value = json.loads(body.decode("utf-8", "surrogatepass"))
         written = value["format"]
         role = value["role"]
         if written > FORMAT or role not in _READERS:
-            raise MemoryFailure(
+            raise MemoryStoreError(
                 f"a stored message has format {written} and role {role!r}; this version of toolsearch reads formats up "
                 f"to {FORMAT} with roles {', '.join(_READERS)}. A newer version wrote it: upgrade toolsearch here"
             )
         return _READERS[role](value)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise MemoryFailure(f"a stored message cannot be read ({error!r}): {body[:200]!r}") from error
+        raise MemoryStoreError(f"a stored message cannot be read ({error!r}): {body[:200]!r}") from error
 
 
 def _encoded(message: Message) -> dict[str, Any]:
@@ -66,9 +66,9 @@ def _encoded(message: Message) -> dict[str, Any]:
         return {"text": message.text, "calls": calls}
     if type(message) is ToolMessage:
         return {
-            "call_id": message.call_id,
+            "tool_call_id": message.tool_call_id,
             "name": message.name,
-            "content": message.content,
+            "content": message.text,
             "is_error": message.is_error,
             "media": _encoded_media(message.media),
         }
@@ -88,13 +88,13 @@ def _media(value: Mapping[str, Any]) -> tuple[Media, ...]:
 
 
 def _assistant(value: Mapping[str, Any]) -> AssistantMessage:
-    calls = (ToolCall(call_id, name, arguments) for call_id, name, arguments in value.get("calls", ()))
+    calls = (ToolCall(tool_call_id, name, arguments) for tool_call_id, name, arguments in value.get("calls", ()))
     return AssistantMessage(value["text"], tuple(calls))
 
 
 def _tool(value: Mapping[str, Any]) -> ToolMessage:
     is_error = value.get("is_error", False)
-    return ToolMessage(value["call_id"], value["name"], value["content"], is_error, _media(value))
+    return ToolMessage(value["tool_call_id"], value["name"], value["content"], is_error, _media(value))
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {

@@ -14,12 +14,12 @@ class SessionKey(NamedTuple):
     """Whose conversation it is. Sessions of one id but of several tenants are different conversations.
 
     Example:
-        >>> SessionKey("ann") == SessionKey("ann", tenant="acme")
+        >>> SessionKey("ann") == SessionKey("ann", tenant_id="acme")
         False
     """
 
     session_id: str
-    tenant: str | None = None
+    tenant_id: str | None = None
 
 
 @runtime_checkable
@@ -81,4 +81,4 @@ AnyRepository: TypeAlias = ChatMemoryRepository | AsyncChatMemoryRepository
 
 def sorted_keys(keys: Sequence[SessionKey]) -> tuple[SessionKey, ...]:
     """The keys by tenant, None first, and session."""
-    return tuple(sorted(keys, key=lambda key: (key.tenant is not None, key.tenant or "", key.session_id)))
+    return tuple(sorted(keys, key=lambda key: (key.tenant_id is not None, key.tenant_id or "", key.session_id)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ..errors import ConfigurationError, MemoryFailure
+from ..errors import ConfigurationError, MemoryStoreError
 from ..messages import Message
 from .encoding import decode_message, encode_message
 from .repository import SessionKey, sorted_keys
@@ -46,13 +46,13 @@ class SqliteRepository:
 
     Args:
         path: of the file, created at first use; its folder must exist. WAL needs a local disk.
-        timeout: seconds to wait for another writer before `MemoryFailure` is raised.
+        timeout: seconds to wait for another writer before `MemoryStoreError` is raised.
 
     Use it in a ``with`` block, or `close` it, to have its connections closed at a certain moment; it may be used again
     afterwards.
 
     Raises:
-        MemoryFailure: from every method, when the file cannot be used, or was written by a newer version.
+        MemoryStoreError: from every method, when the file cannot be used, or was written by a newer version.
 
     Example:
         >>> import tempfile
@@ -60,7 +60,7 @@ class SqliteRepository:
         >>> with tempfile.TemporaryDirectory() as folder, SqliteRepository(f"{folder}/chats.db") as repository:
         ...     repository.append(SessionKey("ann"), [UserMessage("Hi")])
         ...     repository.load(SessionKey("ann")), repository.sessions()
-        ((UserMessage(text='Hi', media=()),), (SessionKey(session_id='ann', tenant=None),))
+        ((UserMessage(text='Hi', media=()),), (SessionKey(session_id='ann', tenant_id=None),))
     """
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 30.0) -> None:
@@ -108,7 +108,7 @@ class SqliteRepository:
         """Return the keys of all conversations that have messages."""
         with self._connection() as connection:
             rows = connection.execute("SELECT DISTINCT tenant, session FROM toolsearch_messages").fetchall()
-        return sorted_keys([_key(tenant, session) for tenant, session in rows])
+        return sorted_keys([_key(tenant_id, session) for tenant_id, session in rows])
 
     def close(self) -> None:
         """Close the connections that are not in use; those in use are closed when they are done."""
@@ -140,7 +140,7 @@ class SqliteRepository:
             with self._connections.one() as connection:
                 yield connection
         except sqlite3.Error as error:
-            raise MemoryFailure(f"the conversations in {str(self.path)!r} cannot be used: {error}") from error
+            raise MemoryStoreError(f"the conversations in {str(self.path)!r} cannot be used: {error}") from error
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -194,7 +194,7 @@ class SqliteRepository:
         found = connection.execute("SELECT max(version) FROM toolsearch_schema").fetchone()[0]
         version = found if isinstance(found, int) else 0
         if version > len(MIGRATIONS):
-            raise MemoryFailure(
+            raise MemoryStoreError(
                 f"{str(self.path)!r} has schema version {version}, this version of toolsearch knows up to "
                 f"{len(MIGRATIONS)}: a newer version wrote it. Upgrade toolsearch here, or use another file"
             )
@@ -225,11 +225,11 @@ def _rows(key: SessionKey, messages: Sequence[Message]) -> list[tuple[bytes, byt
 
 def _columns(key: SessionKey) -> tuple[bytes, bytes]:
     """Tenant and session as bytes: any text has some, lone surrogates too, and no tenant is not the empty one."""
-    tenant = b"" if key.tenant is None else b"=" + key.tenant.encode("utf-8", "surrogatepass")
-    return tenant, key.session_id.encode("utf-8", "surrogatepass")
+    tenant_id = b"" if key.tenant_id is None else b"=" + key.tenant_id.encode("utf-8", "surrogatepass")
+    return tenant_id, key.session_id.encode("utf-8", "surrogatepass")
 
 
-def _key(tenant: bytes, session: bytes) -> SessionKey:
+def _key(tenant_id: bytes, session: bytes) -> SessionKey:
     return SessionKey(
-        session.decode("utf-8", "surrogatepass"), tenant[1:].decode("utf-8", "surrogatepass") if tenant else None
+        session.decode("utf-8", "surrogatepass"), tenant_id[1:].decode("utf-8", "surrogatepass") if tenant_id else None
     )

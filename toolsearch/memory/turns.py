@@ -43,13 +43,13 @@ def whole_pairs(messages: Sequence[Message]) -> tuple[Message, ...]:
     kept: list[Message] = []
     for head, results in _batches(messages):
         calls = head.tool_calls if isinstance(head, AssistantMessage) else ()
-        answered = {result.call_id for result in results}
+        answered = {result.tool_call_id for result in results}
         paired = tuple(call for call in calls if call.id in answered)
         if head is not None and paired != calls and isinstance(head, AssistantMessage):
             head = replace(head, tool_calls=paired) if paired or head.text else None
         kept.extend([head] if head is not None else [])
         called = {call.id for call in paired}
-        kept.extend(result for result in results if result.call_id in called)
+        kept.extend(result for result in results if result.tool_call_id in called)
     return tuple(kept)
 
 
@@ -58,7 +58,7 @@ def half_pairs(messages: Sequence[Message]) -> tuple[str, ...]:
     halves: list[str] = []
     for head, results in _batches(messages):
         calls = [call.id for call in head.tool_calls] if isinstance(head, AssistantMessage) else []
-        answered = [result.call_id for result in results]
+        answered = [result.tool_call_id for result in results]
         halves.extend(call for call in calls if call not in answered)
         halves.extend(result for result in answered if result not in calls)
     return tuple(halves)

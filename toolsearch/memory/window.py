@@ -88,7 +88,7 @@ class TokenWindow:
 
 def _texts(message: Message) -> Iterable[str]:
     if isinstance(message, ToolMessage):
-        return (message.content,)
+        return (message.text,)
     if isinstance(message, AssistantMessage):
         return (message.text, *(f"{call.name}{call.arguments}" for call in message.tool_calls))
     return (message.text,)

@@ -74,7 +74,7 @@ def _told(operation: Observed, result: Any) -> tuple[str, _Facts]:
             return "round", {"round": number, "tools": len(request.tools), **_answered(result)}
         case ObservedToolCall(call=call):
             failed = isinstance(result, ToolMessage) and result.is_error
-            return "tool_call", {"tool": call.name, "call_id": call.id, "failed": failed}
+            return "tool_call", {"tool": call.name, "tool_call_id": call.id, "failed": failed}
         case ObservedSearch(category=category):
             found = result if isinstance(result, ToolSearchResponse) else None
             hits = {} if found is None else {"hits": len(found.hits), "reason": found.reason_code}
@@ -88,6 +88,6 @@ def _answered(result: Any) -> _Facts:
     return {
         "finish_reason": result.finish_reason,
         "calls": len(result.tool_calls),
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
     }

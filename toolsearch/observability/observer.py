@@ -27,9 +27,9 @@ __all__ = [
     "ObservedToolCall",
     "ObservedTurn",
     "Observer",
-    "Watch",
+    "Span",
+    "start_span",
     "watch",
-    "watch_here",
 ]
 
 P = ParamSpec("P")
@@ -157,7 +157,7 @@ _NOTHING = nullcontext()
 _observer: ContextVar[Observer | None] = ContextVar("toolsearch_observer", default=None)
 
 
-class Watch:
+class Span:
     """One operation in the hands of whoever performs it: a block that ends it however it is left.
 
     The block may hold a `yield`; nothing is current in it except inside `current()`.
@@ -208,13 +208,13 @@ class Watch:
         self.end(error)
 
 
-def watch(observer: Observer | None, operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Watch:
+def watch(observer: Observer | None, operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Span:
     """Tell `observer` that an operation begins; without one nothing is even made of it."""
     if observer is None:
-        return Watch()
-    return Watch(observer, observer.begin(operation(*args, **kwargs)))
+        return Span()
+    return Span(observer, observer.begin(operation(*args, **kwargs)))
 
 
-def watch_here(operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Watch:
+def start_span(operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Span:
     """Tell the observer of the turn that is running here, if any."""
     return watch(_observer.get(), operation, *args, **kwargs)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..chat.model import ChatModel
-from ..chat.requests import ChatRequest, ChatResponse, ResponseSchema
+from ..chat.requests import ChatRequest, ChatResponse, OutputSchema
 from ..chat.turn_memory import KeepsTurns
 from ..errors import ConfigurationError, StructuredOutputError
 from ..loop.advisor import Advisor, in_order
@@ -27,8 +27,8 @@ _EXCERPT = 200
 class StructuredOutputAdvisor:
     """Has the model answer with a value of a type; the response's `value` holds it.
 
-    ``client.call(..., response_type=T)`` adds one for the call. Add one yourself to set its options, for a call or
-    for a client; then `response_type` of a call replaces the type and keeps the options.
+    ``client.call(..., output_type=T)`` adds one for the call. Add one yourself to set its options, for a call or
+    for a client; then `output_type` of a call replaces the type and keeps the options.
 
     It sits inside the tool loop. A response that asks for tools passes untouched, so a round is never repeated
     because it is no answer; a text is checked, and one that does not fit is sent back with what is wrong with it,
@@ -36,7 +36,7 @@ class StructuredOutputAdvisor:
     counts all attempts. Results returned direct and the end at a limit are not checked: `value` is None there.
 
     Args:
-        output: the type or an `OutputConverter`; None only sets the options for calls with a `response_type`.
+        output: the type or an `OutputConverter`; None only sets the options for calls with a `output_type`.
         retries: how often a turn's answers are sent back; 0 takes the first one or none.
         validate: False checks nothing: streams are live, and `value` is None if the answer cannot be read.
         native: hold the provider to the schema where the model can (`ChatModel`), else tell the model in words;
@@ -51,7 +51,7 @@ class StructuredOutputAdvisor:
         >>> from toolsearch.testing import ScriptedChatModel
         >>> model = ScriptedChatModel(["They are one and two.", "[1, 2]"])
         >>> client = ChatClient(model, advisors=[StructuredOutputAdvisor(list[int], retries=1)])
-        >>> client.call("Which numbers?").value
+        >>> client.call("Which numbers?").output
         [1, 2]
     """
 
@@ -81,7 +81,9 @@ class StructuredOutputAdvisor:
         if self.converter is None:
             response: ChatResponse = yield request
             return response
-        return (yield from _Attempts(self, self.converter, native=False, more_rounds=has_tool_calls).advise(request))
+        return (
+            yield from _Attempts(self, self.converter, native=False, should_continue=has_tool_calls).advise(request)
+        )
 
     def _for(self, output: object, order: int) -> StructuredOutputAdvisor:
         """The same options for another type."""
@@ -96,30 +98,30 @@ class StructuredOutputAdvisor:
         )
 
 
-def with_structured_output(advisors: Sequence[Advisor], response_type: object, model: ChatModel) -> tuple[Advisor, ...]:
+def with_structured_output(advisors: Sequence[Advisor], output_type: object, model: ChatModel) -> tuple[Advisor, ...]:
     """Return the chain of one call with its structured output in place.
 
     Args:
         advisors: the chain, in order, with its tool loop.
-        response_type: the call's; None leaves what is in the chain.
+        output_type: the call's; None leaves what is in the chain.
         model: the client's.
 
     Raises:
         ConfigurationError: for a wrong type, two such advisors, or one further out than the tool loop or a memory.
     """
     given = [advisor for advisor in advisors if isinstance(advisor, StructuredOutputAdvisor)]
-    if response_type is None and not given:
+    if output_type is None and not given:
         return tuple(advisors)
     if len(given) > 1:
         raise ConfigurationError(
             f"a chain has one StructuredOutputAdvisor, this one has {len(given)}; for another type in one call use "
-            "response_type="
+            "output_type="
         )
     loop = next((advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor)), None)
     outer = [advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor | KeepsTurns)]
     chosen = given[0] if given else StructuredOutputAdvisor(order=max([_ORDER, *(advisor.order for advisor in outer)]))
-    if response_type is not None:
-        chosen = chosen._for(response_type, chosen.order)
+    if output_type is not None:
+        chosen = chosen._for(output_type, chosen.order)
     others = [advisor for advisor in advisors if not isinstance(advisor, StructuredOutputAdvisor)]
     if chosen.converter is None:
         return tuple(others)
@@ -132,8 +134,8 @@ def with_structured_output(advisors: Sequence[Advisor], response_type: object, m
     attempts = _Attempts(
         chosen,
         chosen.converter,
-        native=chosen.native and bool(getattr(model, "supports_response_schema", False)),
-        more_rounds=has_tool_calls if loop is None else loop.more_rounds,
+        native=chosen.native and bool(getattr(model, "supports_output_schema", False)),
+        should_continue=has_tool_calls if loop is None else loop.should_continue,
     )
     chain = in_order((*others, attempts))
     at = next(i for i, advisor in enumerate(chain) if advisor is (attempts if loop is None else loop))
@@ -164,14 +166,14 @@ class _Attempts:
         converter: OutputConverter,
         *,
         native: bool,
-        more_rounds: Callable[[ChatResponse], bool],
+        should_continue: Callable[[ChatResponse], bool],
     ) -> None:
         self.order = options.order
         self.options = options
         self._converter = converter
-        self._more_rounds = more_rounds
+        self._more_rounds = should_continue
         schema = converter.schema if native else None
-        self._schema = None if schema is None else ResponseSchema(_name(converter), schema)
+        self._schema = None if schema is None else OutputSchema(_name(converter), schema)
         in_words = schema is None if options.instructions is None else options.instructions
         self._instructions = converter.instructions if in_words else ""
         self.begin()
@@ -184,7 +186,7 @@ class _Attempts:
     def advise(self, request: ChatRequest) -> AdvisorFlow:
         request = request.replace(
             messages=_instructed(request.messages, self._instructions),
-            response_schema=self._schema,
+            output_schema=self._schema,
             buffered=request.buffered or self.options.validate,
         )
         sent, usage = request, Usage()
@@ -196,7 +198,7 @@ class _Attempts:
                 return response
             self._made += 1
             try:
-                return response.replace(value=self._converter.parse(response.text))
+                return response.replace(output=self._converter.parse(response.text))
             except ValueError as error:
                 failure = error
             hopeless = _hopeless(response)

@@ -38,7 +38,7 @@ class OutputConverter(Protocol):
 
 
 class TextOutputConverter:
-    """Any answer will do, and its value is its text: what ``response_type=str`` means.
+    """Any answer will do, and its value is its text: what ``output_type=str`` means.
 
     Example:
         >>> TextOutputConverter().parse("Hello!")

@@ -10,7 +10,7 @@ __all__ = ["FakeClock"]
 
 
 class FakeClock:
-    """A `Clock` that starts at `start` and moves only by `advance`, `sleep` and `asleep`; nothing really waits.
+    """A `Clock` that starts at `start` and moves only by `advance`, `sleep` and `sleep_async`; nothing really waits.
 
     It can also be called, for what takes a plain function as its clock.
 
@@ -18,7 +18,7 @@ class FakeClock:
         start: what it shows at first, in seconds.
 
     Attributes:
-        sleeps: the seconds of every `sleep` and `asleep`, in order.
+        sleeps: the seconds of every `sleep` and `sleep_async`, in order.
 
     Example:
         >>> clock = FakeClock()
@@ -59,6 +59,6 @@ class FakeClock:
         self.advance(max(0.0, seconds))
         self.sleeps.append(seconds)
 
-    async def asleep(self, seconds: float) -> None:
+    async def sleep_async(self, seconds: float) -> None:
         """Note the wait and let the time pass at once."""
         self.sleep(seconds)

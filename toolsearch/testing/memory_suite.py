@@ -77,7 +77,7 @@ class ChatMemoryRepositorySuite:
         repository = self.make_repository()
         pairs = [("a", None), ("a", "b"), ("b", "a"), ("ab", None), ("", "ab"), ("a", ""), ("A", None), ("a ", None)]
         odd = [("\x00", None), ("a\x00", None), ("\ud800", "\udfff"), ("é", None), ("e\u0301", None), ("a:b", "a|b")]
-        keys = [SessionKey(session, tenant) for session, tenant in (*pairs, *odd)]
+        keys = [SessionKey(session, tenant_id) for session, tenant_id in (*pairs, *odd)]
         for number, key in enumerate(keys):
             repository.append(key, [UserMessage(str(number))])
         for number, key in enumerate(keys):

@@ -17,9 +17,9 @@ __all__ = ["ChatModelSuite"]
 _T = TypeVar("_T")
 
 _REQUEST = ChatRequest(messages=[SystemMessage("Be brief."), UserMessage("What is the weather in Gouda?")])
-_ONE = ToolCall.of("call_a", "weather", {"city": "Gouda", "days": 3, "deep": {"list": [1, None, "x"]}})
-_TWO = ToolCall.of("call_b", "clock", {})
-_THREE = ToolCall.of("call_c", "weather", {"city": "'s-Hertogenbösch"})
+_ONE = ToolCall.from_dict("call_a", "weather", {"city": "Gouda", "days": 3, "deep": {"list": [1, None, "x"]}})
+_TWO = ToolCall.from_dict("call_b", "clock", {})
+_THREE = ToolCall.from_dict("call_c", "weather", {"city": "'s-Hertogenbösch"})
 _ANSWERS = {
     "text": AssistantMessage("It rains in Gouda, and it will for days."),
     "empty": AssistantMessage(""),
@@ -68,8 +68,8 @@ class ChatModelSuite:
     def test_usage_is_reported(self) -> None:
         """Input and output tokens are known in every way of asking."""
         for response in self._asked_in_all_ways([AssistantMessage("It rains.")] * 4):
-            assert response.usage.input > 0
-            assert response.usage.output > 0
+            assert response.usage.input_tokens > 0
+            assert response.usage.output_tokens > 0
 
     @pytest.mark.parametrize("kind", _ANSWERS)
     def test_a_stream_is_chunks_then_the_aggregate(self, kind: str) -> None:

@@ -63,11 +63,11 @@ def _call(call: ToolCall) -> dict[str, Any]:
 def _usage(response: ChatResponse) -> dict[str, Any]:
     usage = response.usage
     counts: dict[str, Any] = {
-        "prompt_tokens": usage.input,
-        "completion_tokens": usage.output,
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
         "total_tokens": usage.total,
     }
-    details = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
+    details = {"cached_tokens": usage.cache_read_tokens, "cache_write_tokens": usage.cache_write_tokens}
     known = {name: count for name, count in details.items() if count is not None}
     return {**counts, "prompt_tokens_details": known} if known else counts
 

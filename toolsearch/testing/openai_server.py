@@ -158,7 +158,7 @@ def _estimate(request: ChatRequest, message: AssistantMessage) -> Usage:
     """A token for every four characters of the messages and tools that came in, and as ever for the answer."""
     body = json.loads(request.context["body"])
     sent = json.dumps([body.get("messages"), body.get("tools")], ensure_ascii=False)
-    return Usage(-(-len(sent) // 4), estimate_usage(request, message).output)
+    return Usage(-(-len(sent) // 4), estimate_usage(request, message).output_tokens)
 
 
 def _error(message: str, kind: str) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class ScriptedChatModel:
         script: the steps; or one callable, which answers every request for ever.
         usage: the usage of each response: fixed, or computed; by default `estimate_usage`. A `ChatResponse`
             in the script keeps its own.
-        supports_response_schema: whether requests for structured output carry the schema (`ChatModel`).
+        supports_output_schema: whether requests for structured output carry the schema (`ChatModel`).
 
     Attributes:
         requests: every request, in order of arrival.
@@ -95,14 +95,14 @@ class ScriptedChatModel:
         script: Iterable[ScriptedAnswer] | Callable[[ChatRequest], Any] = (),
         *,
         usage: Usage | Callable[[ChatRequest, AssistantMessage], Usage] | None = None,
-        supports_response_schema: bool = False,
+        supports_output_schema: bool = False,
     ) -> None:
         if isinstance(script, str | AssistantMessage | ChatResponse | ScriptedStream | BaseException):
             script = [script]
         self._endless = script if callable(script) else None
         self._steps: tuple[ScriptedAnswer, ...] = () if callable(script) else tuple(script)
         self._usage = usage if usage is not None else estimate_usage
-        self.supports_response_schema = supports_response_schema
+        self.supports_output_schema = supports_output_schema
         self._lock = threading.Lock()
         self._calls_made = 0
         self.requests: list[ChatRequest] = []
@@ -209,7 +209,7 @@ class ScriptedChatModel:
         name, arguments = call
         with self._lock:
             self._calls_made += 1
-            return ToolCall.of(f"call_{self._calls_made}", name, arguments)
+            return ToolCall.from_dict(f"call_{self._calls_made}", name, arguments)
 
     def _response(self, request: ChatRequest, message: AssistantMessage) -> ChatResponse:
         usage = self._usage(request, message) if callable(self._usage) else self._usage
@@ -246,7 +246,7 @@ def estimate_usage(request: ChatRequest, message: AssistantMessage) -> Usage:
 
 def _content(message: Message) -> str:
     if isinstance(message, ToolMessage):
-        return message.content
+        return message.text
     calls = message.tool_calls if isinstance(message, AssistantMessage) else ()
     return message.text + "".join(call.name + call.arguments for call in calls)
 

@@ -129,13 +129,13 @@ class AugmentedTools(Generic[FieldsT]):
     def _consume(self, tool: Tool, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
         from pydantic import ValidationError
 
-        from ..loop.execution.arguments import ArgumentError
+        from ..loop.execution.arguments import ToolArgumentError
 
         names = self._schema["properties"].keys()
         try:
             fields = self._fields.model_validate({name: arguments[name] for name in names if name in arguments})
         except ValidationError as error:
-            raise ArgumentError(f"{tool.name}: {error}") from error
+            raise ToolArgumentError(f"{tool.name}: {error}") from error
         decided(self._consumer(AugmentedCall(tool, arguments, fields, context)), "consumer")
         return {name: value for name, value in arguments.items() if not self._remove or name not in names}
 

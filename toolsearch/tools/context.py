@@ -16,14 +16,14 @@ class ToolContext(Mapping[str, Any]):
 
     Args:
         context: the application's values; copied, so that a later change does not reach a running tool.
-        call_id: the model's id of the call.
+        tool_call_id: the model's id of the call.
         tool_name: the tool's name as the model sees it.
         session_id: whose conversation this is, where the turn has a session.
-        tenant: the customer the session belongs to, where there are several.
+        tenant_id: the customer the session belongs to, where there are several.
 
     Example:
-        >>> ctx = ToolContext({"user_id": 7}, call_id="call_1")
-        >>> ctx["user_id"], ctx.get("locale", "nl"), ctx.call_id
+        >>> ctx = ToolContext({"user_id": 7}, tool_call_id="call_1")
+        >>> ctx["user_id"], ctx.get("locale", "nl"), ctx.tool_call_id
         (7, 'nl', 'call_1')
     """
 
@@ -33,16 +33,16 @@ class ToolContext(Mapping[str, Any]):
         self,
         context: Mapping[str, Any] | None = None,
         *,
-        call_id: str = "",
+        tool_call_id: str = "",
         tool_name: str = "",
         session_id: str | None = None,
-        tenant: str | None = None,
+        tenant_id: str | None = None,
     ) -> None:
         self._context: Mapping[str, Any] = MappingProxyType(dict(context or {}))
-        self._call_id = call_id
+        self._call_id = tool_call_id
         self._tool_name = tool_name
         self._session_id = session_id
-        self._tenant = tenant
+        self._tenant = tenant_id
 
     @property
     def context(self) -> Mapping[str, Any]:
@@ -50,7 +50,7 @@ class ToolContext(Mapping[str, Any]):
         return self._context
 
     @property
-    def call_id(self) -> str:
+    def tool_call_id(self) -> str:
         """The model's id of the call; empty when the tool was called by hand."""
         return self._call_id
 
@@ -65,7 +65,7 @@ class ToolContext(Mapping[str, Any]):
         return self._session_id
 
     @property
-    def tenant(self) -> str | None:
+    def tenant_id(self) -> str | None:
         """The customer the session belongs to."""
         return self._tenant
 
@@ -84,4 +84,4 @@ class ToolContext(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         # The values stay out: they are the application's and may be secrets.
-        return f"ToolContext(keys={sorted(map(str, self._context))}, call_id={self._call_id!r})"
+        return f"ToolContext(keys={sorted(map(str, self._context))}, tool_call_id={self._call_id!r})"

@@ -225,7 +225,7 @@ class Tool:
         """Run the tool on this thread and return what its function returns.
 
         Raises:
-            ArgumentError: when an argument cannot be turned into the type the function asks for.
+            ToolArgumentError: when an argument cannot be turned into the type the function asks for.
             AsyncCallableError: when the function is async.
             ConfigurationError: when the tool has no function.
         """
@@ -244,7 +244,7 @@ class Tool:
         Context variables are copied to the thread. A cancelled call is left behind there: threads cannot be stopped.
 
         Raises:
-            ArgumentError: when an argument cannot be turned into the type the function asks for.
+            ToolArgumentError: when an argument cannot be turned into the type the function asks for.
             ConfigurationError: when the tool has no function.
         """
         if self.awaits:

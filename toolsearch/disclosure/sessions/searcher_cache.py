@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Event, Lock
 from weakref import WeakValueDictionary
 
-from ...errors import IndexFailure
+from ...errors import IndexingError
 from ...indexes.protocols import ToolIndex, ToolSearcher
 from .tool_set import ToolSet
 
@@ -74,7 +74,7 @@ class SearcherCache:
         """Return the handle for `tools`, built now if nobody holds one.
 
         Raises:
-            IndexFailure: if the set cannot be indexed; whatever else the index raises passes as it is.
+            IndexingError: if the set cannot be indexed; whatever else the index raises passes as it is.
         """
         key = tools.digest
         while True:
@@ -104,7 +104,7 @@ class SearcherCache:
             # By name, not in the order this session gave: what is shared must not depend on who came first.
             searcher = self.index.build(sorted(tools.tools, key=lambda tool: tool.name))
             if not isinstance(searcher, ToolSearcher):
-                raise IndexFailure(
+                raise IndexingError(
                     f"{type(self.index).__name__}.build returned {searcher!r}, which has no search method"
                 )
             handle = SearcherHandle(searcher, tools)

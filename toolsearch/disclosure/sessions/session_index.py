@@ -99,7 +99,7 @@ class SessionToolIndex:
         Raises:
             ConfigurationError: if the session id is None, blank or unhashable.
             DuplicateToolError: if two tools have one name.
-            IndexFailure: if the set cannot be indexed.
+            IndexingError: if the set cannot be indexed.
         """
         self._enter(_checked(session_id), _tool_set(tools), turn=False)
 
@@ -150,7 +150,7 @@ class SessionToolIndex:
         Raises:
             ConfigurationError: if the session id is blank or unhashable.
             DuplicateToolError: if two tools have one name.
-            IndexFailure: if the set cannot be indexed; a session that has a set keeps it.
+            IndexingError: if the set cannot be indexed; a session that has a set keeps it.
         """
         tool_set = _tool_set(tools)
         if session_id is None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from ...tools.tool import Tool
 
-__all__ = ["ArgumentError", "parse_arguments"]
+__all__ = ["ToolArgumentError", "parse_arguments"]
 
 _LONGEST = 10_000_000
 
 
-class ArgumentError(ValueError):
+class ToolArgumentError(ValueError):
     """The model's arguments cannot be used; the message is for the model and says what to change."""
 
 
@@ -24,7 +24,7 @@ def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:
     Empty text and ``null`` are no arguments; an object that was encoded twice is decoded twice.
 
     Raises:
-        ArgumentError: for text that is not a JSON object, or an object that does not fit the schema.
+        ToolArgumentError: for text that is not a JSON object, or an object that does not fit the schema.
 
     Example:
         >>> from toolsearch.tools.tool import Tool
@@ -97,10 +97,10 @@ def _check(tool: Tool, arguments: dict[str, Any]) -> None:
 
     problems = validate(tool.parameters, tool.schema_digest, arguments, tool.name)
     if problems:
-        raise ArgumentError(invalid_arguments(tool.name, problems, tool.parameters))
+        raise ToolArgumentError(invalid_arguments(tool.name, problems, tool.parameters))
 
 
-def _unreadable(tool: Tool, what: str) -> ArgumentError:
+def _unreadable(tool: Tool, what: str) -> ToolArgumentError:
     from ...tools.validation.feedback import signature_of
 
-    return ArgumentError(f"The arguments of {tool.name} {what}. {signature_of(tool.parameters)}")
+    return ToolArgumentError(f"The arguments of {tool.name} {what}. {signature_of(tool.parameters)}")

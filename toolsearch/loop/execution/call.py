@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from ...errors import AsyncCallableError, ConfigurationError, ToolSearchError
 from ...messages import Media, ToolCall, ToolMessage
-from ...observability.observer import Watch
+from ...observability.observer import Span
 from ...tools.names import closest_names, shown_name
 from ...tools.threads import TookTooLongError
 from ...tools.tool import Tool, ToolContext
@@ -58,26 +58,30 @@ class Invocation:
 CallFlow = Generator[Invocation, ToolResult, ToolMessage]
 
 
-def answer_call(call: ToolCall, batch: RunTools, seen: Watch) -> CallFlow:
+def answer_call(call: ToolCall, batch: RunTools, seen: Span) -> CallFlow:
     """What becomes of one call; yields the invocation, if it comes to one, and returns the result message.
 
     Errors that are answered rather than raised are noted in `seen`.
     """
-    from .arguments import ArgumentError, parse_arguments
+    from .arguments import ToolArgumentError, parse_arguments
 
     tool = batch.tools.get(call.name)
     if tool is None:
         return ToolMessage(call.id, call.name, unknown_tool_text(call.name, list(batch.tools)), is_error=True)
     request = batch.request
     context = ToolContext(
-        request.context, call_id=call.id, tool_name=call.name, session_id=request.session_id, tenant=request.tenant
+        request.context,
+        tool_call_id=call.id,
+        tool_name=call.name,
+        session_id=request.session_id,
+        tenant_id=request.tenant_id,
     )
     try:
         arguments = parse_arguments(tool, call.arguments)
         content, media = yield Invocation(tool, arguments, context)
     except AsyncCallableError:
         raise  # the programmer chose the wrong driver; the model cannot mend that
-    except ArgumentError as error:
+    except ToolArgumentError as error:
         seen.error = error
         return ToolMessage(call.id, call.name, str(error), is_error=True)
     except TookTooLongError as error:

@@ -42,7 +42,7 @@ def to_call_result(message: ToolMessage) -> CallToolResult:
 
 def _without_stand_ins(message: ToolMessage) -> str:
     """The text without the lines that stand for media, since these come too."""
-    lines = message.content.split("\n")
+    lines = message.text.split("\n")
     for medium in message.media:
         if (line := in_place_of(medium)) in lines:
             lines.remove(line)

@@ -30,7 +30,7 @@ class Gateway:
     ) -> None:
         if not isinstance(search, Disclosure):
             index = "bm25" if isinstance(search, bool) else search
-            search = Disclosure(SessionToolIndex(index), DisclosureSettings(search_budget=None))
+            search = Disclosure(SessionToolIndex(index), DisclosureSettings(max_searches=None))
         self._disclosure = search
         self._pins = Pins(pinned)
         self._set: tuple[tuple[Tool, ...], ToolSet] = ((), ToolSet())
@@ -71,7 +71,7 @@ class GatewayTurn:
     @property
     def disclosed(self) -> bool:
         """Whether the request made the list longer."""
-        return bool(self._turn.loaded)
+        return bool(self._turn.revealed)
 
     def close(self) -> None:
         """End the request."""

@@ -55,7 +55,9 @@ def response_of(completion: Any, messages: Sequence[Message]) -> ChatResponse:
         raise ProviderProtocolError(f"the provider's answer has a choice without a message: {_excerpt(completion)}")
     ids = CallIds(messages)
     candidates = [_assistant(answer, ids) for answer in answers]
-    response = ChatResponse.choose(candidates, usage=usage_of(getattr(completion, "usage", None)), raw=completion)
+    response = ChatResponse.from_candidates(
+        candidates, usage=usage_of(getattr(completion, "usage", None)), raw=completion
+    )
     chosen = next(i for i, candidate in enumerate(candidates) if candidate is response.message)
     return response.replace(finish_reason=_finish_reason(choices[chosen], response))
 
@@ -107,8 +109,8 @@ def usage_of(usage: Any) -> Usage:
     return Usage(
         getattr(usage, "prompt_tokens", None) or 0,
         getattr(usage, "completion_tokens", None) or 0,
-        cache_read=getattr(details, "cached_tokens", None),
-        cache_write=getattr(details, "cache_write_tokens", None),
+        cache_read_tokens=getattr(details, "cached_tokens", None),
+        cache_write_tokens=getattr(details, "cache_write_tokens", None),
     )
 
 

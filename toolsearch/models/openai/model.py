@@ -47,7 +47,7 @@ class OpenAIChatModel:
         tools: sent when a request has none of its own; like all tools, never run by the model.
         max_tools: the most tools a request may carry, OpenAI's limit by default; None for no limit.
         stream_usage: ask for token counts at the end of streams; False for servers that refuse to be asked.
-        response_schema: whether structured output is asked for by ``response_format``, strict where the schema can
+        output_schema: whether structured output is asked for by ``response_format``, strict where the schema can
             be; False for models and servers that do not know it, which are then told in words. An option
             ``response_format`` of your own wins over it.
         max_retries: how often the SDK itself tries again on 429, 5xx and lost connections, with its own waits;
@@ -74,7 +74,7 @@ class OpenAIChatModel:
         tools: Sequence[Tool] = (),
         max_tools: int | None = 128,
         stream_usage: bool = True,
-        response_schema: bool = True,
+        output_schema: bool = True,
         max_retries: int | None = None,
         **options: Any,
     ) -> None:
@@ -85,7 +85,7 @@ class OpenAIChatModel:
             )
         _check_options(options)
         self.model = model
-        self.supports_response_schema = response_schema
+        self.supports_output_schema = output_schema
         self._settings = {
             name: value
             for name, value in (("base_url", base_url), ("api_key", api_key), ("max_retries", max_retries))
@@ -206,8 +206,8 @@ class OpenAIChatModel:
         arguments: dict[str, Any] = {"model": self.model, "messages": wire_messages(request.messages)}
         if tools:
             arguments["tools"] = wire_tools(tools)
-        if request.response_schema is not None:
-            arguments["response_format"] = response_format(request.response_schema)
+        if request.output_schema is not None:
+            arguments["response_format"] = response_format(request.output_schema)
         if stream:
             arguments["stream"] = True
             if self._stream_usage:

@@ -135,7 +135,7 @@ class StreamAssembler:
                 f"the provider's stream ended without a finish reason, after {got} characters of text", retryable=True
             )
         candidates = [self._message(answer) for answer in answers]
-        response = ChatResponse.choose(candidates, usage=self._usage, raw=self._last)
+        response = ChatResponse.from_candidates(candidates, usage=self._usage, raw=self._last)
         chosen = next(i for i, candidate in enumerate(candidates) if candidate is response.message)
         if answers[chosen].refused and not response.tool_calls:
             return response.replace(finish_reason="refusal")  # the format says "stop"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ...chat.requests import ResponseSchema
+from ...chat.requests import OutputSchema
 from .wire import clean_json
 
 __all__ = ["response_format", "strict_schema"]
@@ -26,7 +26,7 @@ class _NotStrictError(Exception):
     """The schema cannot be made strict without changing what it means."""
 
 
-def response_format(schema: ResponseSchema) -> Json:
+def response_format(schema: OutputSchema) -> Json:
     """Return the option of this name: the schema made strict, or as it is where that would change its meaning."""
     strict = strict_schema(schema.schema)
     sent = dict(schema.schema) if strict is None else strict

@@ -77,8 +77,8 @@ def _message(message: Message) -> Json:
             return {"role": "assistant", "content": clean_text(message.text) or None, "tool_calls": calls}
         case ToolMessage():
             notes = [_note(media) for media in message.media]
-            text = "\n".join(filter(None, [message.content, *notes]))
-            return {"role": "tool", "tool_call_id": clean_text(message.call_id), "content": clean_text(text)}
+            text = "\n".join(filter(None, [message.text, *notes]))
+            return {"role": "tool", "tool_call_id": clean_text(message.tool_call_id), "content": clean_text(text)}
     raise ConfigurationError(f"not a message: {message!r}")
 
 
@@ -125,7 +125,7 @@ def _note(media: Media) -> str:
 def _media_of_results(results: Sequence[ToolMessage]) -> Json:
     parts: list[Json] = []
     for result in results:
-        parts.append({"type": "text", "text": clean_text(f"Output of {result.name} (call {result.call_id}):")})
+        parts.append({"type": "text", "text": clean_text(f"Output of {result.name} (call {result.tool_call_id}):")})
         parts.extend(part for media in result.media if (part := _part(media)))
     return {"role": "user", "content": parts}
 

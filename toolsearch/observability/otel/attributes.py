@@ -90,10 +90,10 @@ def given(operation: Observed, result: Any) -> Attributes:
             if isinstance(operation, ObservedRound):
                 attributes |= _provider_response(result.raw)
             if (report := result.tool_search) is not None:
-                attributes["toolsearch.chat.tokens.avoided"] = report.avoided
-                attributes["toolsearch.chat.tokens.spent"] = report.spent
+                attributes["toolsearch.chat.tokens.avoided"] = report.tokens_avoided
+                attributes["toolsearch.chat.tokens.spent"] = report.tokens_spent
                 attributes["toolsearch.searches"] = len(report.searches)
-                attributes["toolsearch.loaded"] = len(report.loaded)
+                attributes["toolsearch.loaded"] = len(report.revealed)
         case ObservedSearch(), ToolSearchResponse():
             attributes["toolsearch.search.hits"] = len(result.hits)
             if result.metadata is not None:
@@ -150,13 +150,13 @@ def _usage(response: ChatResponse) -> Attributes:
     if not usage.total:  # not reported
         return {}
     attributes: Attributes = {
-        "gen_ai.usage.input_tokens": usage.input,
-        "gen_ai.usage.output_tokens": usage.output,
+        "gen_ai.usage.input_tokens": usage.input_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
     }
-    if usage.cache_read is not None:
-        attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cache_read
-    if usage.cache_write is not None:
-        attributes["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_write
+    if usage.cache_read_tokens is not None:
+        attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cache_read_tokens
+    if usage.cache_write_tokens is not None:
+        attributes["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_write_tokens
     return attributes
 
 

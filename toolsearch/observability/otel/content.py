@@ -45,7 +45,7 @@ def _given(operation: Observed, result: Any) -> Attributes:
             answer = {**_message(result.message), "finish_reason": result.finish_reason}
             return {"gen_ai.output.messages": _json([answer])}
         case ObservedToolCall(), ToolMessage():
-            return {"gen_ai.tool.call.result": result.content}
+            return {"gen_ai.tool.call.result": result.text}
         case ObservedSearch(), ToolSearchResponse():
             documents = [{"id": hit.name, "score": hit.score} for hit in result.hits]
             return {"gen_ai.retrieval.documents": _json(documents)}
@@ -68,7 +68,7 @@ def _message(message: Message) -> dict[str, Any]:
     """A message in the conventions' schema of chat histories; images and the like are told of, not sent."""
     parts: list[dict[str, Any]] = []
     if isinstance(message, ToolMessage):
-        parts.append({"type": "tool_call_response", "id": message.call_id, "response": message.content})
+        parts.append({"type": "tool_call_response", "id": message.tool_call_id, "response": message.text})
     elif message.text:
         parts.append({"type": "text", "content": message.text})
     if isinstance(message, AssistantMessage):

@@ -68,11 +68,11 @@ class Metrics:
         if isinstance(operation, ObservedRound):
             if not result.usage.total:  # not reported
                 return
-            self._tokens.record(result.usage.input, {**kept, "gen_ai.token.type": "input"})
-            self._tokens.record(result.usage.output, {**kept, "gen_ai.token.type": "output"})
+            self._tokens.record(result.usage.input_tokens, {**kept, "gen_ai.token.type": "input"})
+            self._tokens.record(result.usage.output_tokens, {**kept, "gen_ai.token.type": "output"})
         elif result.tool_search is not None:
-            self._avoided.add(max(0, result.tool_search.avoided), kept)
-            self._spent.add(max(0, result.tool_search.spent), kept)
+            self._avoided.add(max(0, result.tool_search.tokens_avoided), kept)
+            self._spent.add(max(0, result.tool_search.tokens_spent), kept)
 
 
 def _duration(meter: Meter, name: str) -> Histogram:

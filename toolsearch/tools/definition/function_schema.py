@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ...errors import ConfigurationError
-from ...loop.execution.arguments import ArgumentError
+from ...loop.execution.arguments import ToolArgumentError
 from ..context import ToolContext
 from ..validation.feedback import conversion_problems, invalid_arguments, unknown_argument
 from .annotations import adapted, indescribable
@@ -88,7 +88,7 @@ class FunctionDescription:
         """Return the positional and keyword arguments of the call.
 
         Raises:
-            ArgumentError: naming every argument that is missing, unknown or of the wrong type.
+            ToolArgumentError: naming every argument that is missing, unknown or of the wrong type.
         """
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
@@ -119,7 +119,7 @@ class FunctionDescription:
             else:
                 keywords[argument.name] = value
         if problems:
-            raise ArgumentError(invalid_arguments(ctx.tool_name, problems, self.parameters))
+            raise ToolArgumentError(invalid_arguments(ctx.tool_name, problems, self.parameters))
         return positional, keywords
 
 

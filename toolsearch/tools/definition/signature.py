@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Binding: typing.TypeAlias = Callable[[Mapping[str, Any], ToolContext], tuple[list[Any], dict[str, Any]]]
-"""Turns a model's arguments into the positional and keyword arguments of a call; raises `ArgumentError`."""
+"""Turns a model's arguments into the positional and keyword arguments of a call; raises `ToolArgumentError`."""
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -136,9 +136,9 @@ def bind_by_name(fn: Callable[..., Any]) -> Binding:
         try:
             signature.bind(*positionals, **keywords)
         except TypeError as error:
-            from ...loop.execution.arguments import ArgumentError
+            from ...loop.execution.arguments import ToolArgumentError
 
-            raise ArgumentError(f"The arguments do not fit the tool: {error}.") from None
+            raise ToolArgumentError(f"The arguments do not fit the tool: {error}.") from None
         return positionals, keywords
 
     return bind
