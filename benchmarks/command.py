@@ -15,19 +15,12 @@ from rich.console import Console
 from ..chat.tokens import token_counter
 from ..errors import ConfigurationError, ToolSearchError
 from ..indexes.protocols import ToolIndex
+from .index_options import check_embedder, default_indexes, make_indexes
 from .reports.console import clear_errors, make_console, quiet_logs
 from .reports.output import check_targets, write_json, write_text
 from .retrieval.command import retrieval
 from .savings.cache_pricing import CachePrices
-from .savings.suites import (
-    Suite,
-    bundled_suites,
-    catalog_suite,
-    check_embedder,
-    default_indexes,
-    make_indexes,
-    run_suite,
-)
+from .savings.suites import Suite, bundled_suites, catalog_suite, run_suite
 from .scaling.command import scaling
 
 if TYPE_CHECKING:

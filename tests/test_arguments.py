@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.loop.execution.arguments import ToolArgumentError, parse_arguments
+from toolsearch.errors import ToolArgumentError
+from toolsearch.loop.execution.arguments import parse_arguments
 from toolsearch.tools.tool import Tool
 from toolsearch.tools.validation.patterns import found_in
 

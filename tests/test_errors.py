@@ -18,7 +18,7 @@ from toolsearch import (
     ToolSearchError,
     Usage,
 )
-from toolsearch.loop.execution.arguments import ToolArgumentError
+from toolsearch.errors import ToolArgumentError
 from toolsearch.mcp import McpServerError, McpToolError
 from toolsearch.testing import ScriptExhaustedError
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolsearch.indexes.ranking.catalog import Category
 from toolsearch.indexes.ranking.fusion import best_of, deviation, fuse_ranks, fuse_scores, meaning_weight, ranking
-from toolsearch.indexes.ranking.respond import Category, Dense, Scores
+from toolsearch.indexes.ranking.scores import Dense, Scores
 
 np = pytest.importorskip("numpy")
 

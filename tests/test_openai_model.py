@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
-from toolsearch.chat.requests import ChatChunk, ChatRequest, ChatResponse
+from toolsearch.chat.events import ChatChunk
+from toolsearch.chat.requests import ChatRequest
+from toolsearch.chat.responses import ChatResponse
 from toolsearch.errors import ConfigurationError, MissingExtraError, ProviderError, ProviderProtocolError
 from toolsearch.messages import (
     AssistantMessage,

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.chat.requests import ChatResponse
+from toolsearch.chat.responses import ChatResponse
 from toolsearch.messages import ToolCall
 from toolsearch.models.openai.stream import StreamAssembler
 

@@ -20,7 +20,9 @@ from typing import Any
 import pytest
 
 from toolsearch import ChatClient
-from toolsearch.chat.requests import ChatChunk, ChatRequest, ChatResponse
+from toolsearch.chat.events import ChatChunk
+from toolsearch.chat.requests import ChatRequest
+from toolsearch.chat.responses import ChatResponse
 from toolsearch.errors import ProviderError
 from toolsearch.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolsearch.models import OpenAIChatModel

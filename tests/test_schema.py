@@ -28,8 +28,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from toolsearch.errors import ConfigurationError
-from toolsearch.loop.execution.arguments import ToolArgumentError
+from toolsearch.errors import ConfigurationError, ToolArgumentError
 from toolsearch.tools.tool import Tool, ToolContext, tool
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from toolsearch.chat.requests import ChatChunk, ChatRequest, ChatResponse
+from toolsearch.chat.events import ChatChunk
+from toolsearch.chat.requests import ChatRequest
+from toolsearch.chat.responses import ChatResponse
 from toolsearch.errors import AsyncCallableError, ConfigurationError, ProviderError, ToolSearchError
 from toolsearch.messages import AssistantMessage, ToolCall, Usage, UserMessage
 from toolsearch.testing import ScriptedChatModel, ScriptedStream, ScriptExhaustedError

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolsearch.errors import AsyncCallableError, ConfigurationError
+from toolsearch.errors import AsyncCallableError, ConfigurationError, ToolArgumentError
 from toolsearch.indexes import ToolReference
-from toolsearch.loop.execution.arguments import ToolArgumentError
 from toolsearch.tools.tool import Tool, ToolContext, tool
 
 NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}

@@ -1,22 +1,15 @@
 """A chat client whose tool-calling loop is an advisor, and tool search that discloses tools progressively."""
 
+from .chat.errors import StructuredOutputError
+from .chat.events import ChatChunk, RoundStarted, StreamEvent, ToolFinished, ToolStarted, TurnFinished
 from .chat.model import ChatModel
-from .chat.requests import (
-    ChatChunk,
-    ChatRequest,
-    ChatResponse,
-    OutputSchema,
-    RoundStarted,
-    StreamEvent,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-)
+from .chat.requests import ChatRequest, OutputSchema
+from .chat.responses import ChatResponse
+from .chat.search_report import SearchRecord, ToolSearchReport
 from .client.client import ChatClient
 from .client.streams import AsyncChatStream, ChatStream
 from .disclosure.advisor import ToolFilter, ToolSearchAdvisor
 from .disclosure.disclosure import Disclosure, DisclosureSettings, DisclosureTurn
-from .disclosure.savings import SearchRecord, ToolSearchReport
 from .disclosure.sessions.session_index import SessionToolIndex, ToolSearchRequest
 from .disclosure.sessions.tool_set import ToolSet
 from .errors import (
@@ -30,7 +23,6 @@ from .errors import (
     ProviderError,
     ProviderProtocolError,
     StreamStateError,
-    StructuredOutputError,
     ToolSearchError,
 )
 from .indexes.reference import ToolReference

@@ -51,7 +51,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print the response as JSON.")] = False,
 ) -> None:
     """Search a catalogue once, and see what is found and why."""
-    from .benchmarks.savings.suites import check_embedder
+    from .benchmarks.index_options import check_embedder
     from .tools.catalog_file import load_catalog
 
     with clear_errors():
@@ -69,7 +69,7 @@ def search(
 
 def _made(name: str, embedder: str | None) -> ToolIndex:
     """The index of this name; a hybrid goes on with words where nobody named a model and the extra is not there."""
-    from .benchmarks.savings.suites import has_vector_extra, make_indexes
+    from .benchmarks.index_options import has_vector_extra, make_indexes
 
     if name != "hybrid" or embedder is not None or has_vector_extra():
         return make_indexes([name], embedder)[name]

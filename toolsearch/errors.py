@@ -21,10 +21,7 @@ becomes a tool result that says what to change, or with structured output a requ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from .chat.requests import ChatResponse
+from typing import Any, TypeVar
 
 __all__ = [
     "AsyncCallableError",
@@ -37,7 +34,6 @@ __all__ = [
     "ProviderError",
     "ProviderProtocolError",
     "StreamStateError",
-    "StructuredOutputError",
     "ToolSearchError",
 ]
 
@@ -93,20 +89,6 @@ class OutputError(ToolSearchError, ValueError):
     """A model's answer is not what was asked for; the text tells the model what to change. For converters to raise."""
 
 
-class StructuredOutputError(ToolSearchError):
-    """A model gave no answer of the type that was asked for; the last `OutputError` is the ``__cause__``.
-
-    Attributes:
-        response: the turn as it ended: its messages with the last answer, and the usage of all rounds and attempts.
-        problem: what is wrong with that answer.
-    """
-
-    def __init__(self, message: str, *, response: ChatResponse, problem: str) -> None:
-        self.response = response
-        self.problem = problem
-        super().__init__(message)
-
-
 class MemoryStoreError(ToolSearchError):
     """A conversation could not be read or stored; the store's own error is the ``__cause__``."""
 
@@ -131,3 +113,11 @@ class ProviderError(ToolSearchError):
 
 class ProviderProtocolError(ProviderError):
     """A provider answered something that is not its own format, e.g. a stream without an end."""
+
+
+class ToolArgumentError(ValueError):
+    """The model's arguments cannot be used; the message is for the model and says what to change."""
+
+
+class TookTooLongError(Exception):
+    """Work did not end within its time. Not a `TimeoutError`, which the work may raise itself."""

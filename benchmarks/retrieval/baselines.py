@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import MissingExtraError
 from ...indexes.lexical.tool_terms import parameter_texts
 from ...indexes.protocols import Embedder
-from ...indexes.ranking.respond import Catalog, Category, Scores, respond
+from ...indexes.ranking.catalog import Catalog, Category
+from ...indexes.ranking.respond import respond
+from ...indexes.ranking.scores import Scores
 from ...indexes.reference import ToolReference
 from ...indexes.response import Match, ToolSearchResponse
 

@@ -13,10 +13,10 @@ import typer
 from rich.console import Console
 
 from ...errors import ConfigurationError, ToolSearchError
+from ..index_options import INDEXES, check_embedder, make_indexes
 from ..reports.console import clear_errors, make_console, quiet_logs
 from ..reports.output import check_targets, write_json, write_text
 from ..reports.svg import check_image, write_image
-from ..savings.suites import INDEXES, check_embedder, make_indexes
 from .contenders import Rival, own_rival, peer_rival
 from .memory import measure_memory
 from .peers import PEERS, installed_peers

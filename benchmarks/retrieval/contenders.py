@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from ...indexes.protocols import ToolIndex
 from ...indexes.reference import ToolReference
-from ..savings.suites import make_indexes
+from ..index_options import make_indexes
 from .peers import PEERS, Peer, Search
 
 __all__ = ["Rival", "find_rival", "own_rival", "peer_rival"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 
-from ...chat.requests import ChatChunk, ChatRequest, ChatResponse
+from ...chat.events import ChatChunk
+from ...chat.requests import ChatRequest
+from ...chat.responses import ChatResponse
 from ...disclosure.search_tool import SEARCH_TOOL
 from ...errors import ConfigurationError, IndexingError
 from ...messages import AssistantMessage, ToolCall, ToolMessage, Usage

@@ -250,20 +250,3 @@ class _CountingIndex:
     def build(self, tools: Sequence[ToolReference]) -> ToolSearcher:
         self.builds += 1
         return Bm25ToolIndex().build(tools)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run ``toolsearch bench scaling`` without the rest of the command line."""
-    import typer
-
-    from .command import scaling
-
-    app = typer.Typer(add_completion=False)
-    app.command()(scaling)
-    app(
-        args=None if arguments is None else list(arguments), prog_name="python -m toolsearch.benchmarks.scaling.measure"
-    )
-
-
-if __name__ == "__main__":
-    main()

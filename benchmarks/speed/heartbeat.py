@@ -20,7 +20,8 @@ from typing import Any
 
 import anyio
 
-from ...chat.requests import ChatRequest, ChatResponse
+from ...chat.requests import ChatRequest
+from ...chat.responses import ChatResponse
 from ...client.client import ChatClient
 from ...disclosure.advisor import ToolSearchAdvisor
 from ...loop.advisor import Advisor

@@ -11,7 +11,9 @@ from ..lexical.explain import Explainer
 from ..lexical.query import ParsedQuery, parse
 from ..lexical.tool_terms import shared_terms
 from ..lexical.vocabulary import Vocabulary
-from ..ranking.respond import CANDIDATES, Catalog, Category, Note, Scores, respond
+from ..ranking.catalog import Catalog, Category
+from ..ranking.respond import respond
+from ..ranking.scores import CANDIDATES, Note, Scores
 from ..reference import ToolReference
 from ..response import ToolSearchResponse
 from ..text.clauses import CLAUSE_WEIGHT

@@ -9,7 +9,7 @@ import tantivy
 
 from ..lexical.tool_terms import ToolTerms
 from ..lexical.vocabulary import Vocabulary
-from ..ranking.respond import Category
+from ..ranking.catalog import Category
 
 __all__ = ["TermEngine"]
 

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from ...errors import ConfigurationError, IndexingError, MissingExtraError
 from ..bm25.index import Bm25ToolIndex
 from ..protocols import ToolIndex
-from ..ranking.respond import Catalog
+from ..ranking.catalog import Catalog
 from ..reference import ToolReference
 from ..vector.backoff import Backoff
 from ..vector.index import VectorToolIndex

@@ -9,8 +9,10 @@ from typing import TypeGuard
 
 from ...errors import IndexingError
 from ..protocols import ToolSearcher
+from ..ranking.catalog import Catalog, Category
 from ..ranking.fusion import fuse_ranks, fuse_scores, ranking
-from ..ranking.respond import CANDIDATES, Catalog, Category, Note, ScoredSearcher, Scores, respond
+from ..ranking.respond import respond
+from ..ranking.scores import CANDIDATES, Note, ScoredSearcher, Scores
 from ..reference import ToolReference
 from ..response import Match, ToolSearchResponse
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..text.scripts import length_in_words
-from .respond import Category, Scores
+from .catalog import Category
+from .scores import Scores
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from ...errors import IndexingError
 from ..reference import ToolReference
 from ..response import ToolSearchResponse
-from .respond import Catalog, Category, Scores, respond
+from .catalog import Catalog, Category
+from .respond import respond
+from .scores import Scores
 
 __all__ = ["RankedSearcher"]
 

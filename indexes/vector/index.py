@@ -11,8 +11,10 @@ from ...errors import ConfigurationError, IndexingError
 from ..checks import checked_between
 from ..lexical.empty_queries import doubt_of_text
 from ..protocols import Embedder
+from ..ranking.catalog import Catalog, Category
 from ..ranking.fusion import best_of, meaning_weight
-from ..ranking.respond import CANDIDATES, Catalog, Category, Dense, Note, Scores, respond
+from ..ranking.respond import respond
+from ..ranking.scores import CANDIDATES, Dense, Note, Scores
 from ..reference import ToolReference
 from ..response import Match, ToolSearchResponse
 from ..text.clauses import CLAUSE_WEIGHT

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Protocol, runtime_checkable
 
-from .requests import ChatChunk, ChatRequest, ChatResponse
+from .events import ChatChunk
+from .requests import ChatRequest
+from .responses import ChatResponse
 
 __all__ = ["ChatModel"]
 

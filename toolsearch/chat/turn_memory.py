@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ..messages import Message
-
-if TYPE_CHECKING:
-    from ..loop.effects import Effect
-    from .requests import ChatRequest
 
 __all__ = ["KeepsTurns", "TurnMemory"]
 
@@ -31,7 +27,7 @@ class TurnMemory(Protocol):
         """The earlier messages as stored, whatever part of them is sent."""
         ...
 
-    def open(self, request: ChatRequest) -> Generator[Effect, Any, bool]:
+    def open(self, session_id: str | None, tenant_id: str | None) -> Generator[Any, Any, bool]:
         """Begin the turn, again if the loop is run again; False if memory does not keep it, having no session."""
         ...
 
@@ -43,7 +39,7 @@ class TurnMemory(Protocol):
         """What the model will be sent if `messages` arrive in this round."""
         ...
 
-    def close(self, messages: Sequence[Message]) -> Generator[Effect, Any, None]:
+    def close(self, messages: Sequence[Message]) -> Generator[Any, Any, None]:
         """The turn succeeded; `messages` came after the last round was sent. Store the turn, at once."""
         ...
 

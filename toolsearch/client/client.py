@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
 from ..chat.model import ChatModel
-from ..chat.requests import ChatRequest, ChatResponse
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
 from ..loop.advisor import Advisor
 from ..loop.clock import Clock, SystemClock

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from ..chat.requests import ChatRequest, ChatResponse
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
 from ..loop.effects import AdvisorFlow, ToolBatchResult
 from ..loop.tool_calling import ToolCallingAdvisor

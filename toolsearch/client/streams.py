@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from types import TracebackType
 from typing import Self
 
-from ..chat.requests import ChatChunk, ChatResponse, StreamEvent
+from ..chat.events import ChatChunk, StreamEvent
+from ..chat.responses import ChatResponse
 from ..errors import StreamStateError
 from ..loop.drivers import adrive, drive
 from ..loop.turn import Turn

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
-from ..chat.requests import ChatRequest, ChatResponse
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..chat.tokens import EstimateTokenCounter, TokenCounter
 from ..errors import ConfigurationError
 from ..eviction import EvictionStrategy
@@ -19,7 +20,8 @@ from ..loop.tool_calling import LoopOptions, ToolCallingAdvisor
 from ..messages import Message, SystemMessage, UserMessage
 from ..tools.predicates import checked_predicate, decided
 from ..tools.tool import Tool
-from .advisor_turn import Catalog, CatalogCache, SearchTurn
+from .advisor_turn import SearchTurn
+from .catalog import Catalog, CatalogCache
 from .disclosure import Disclosure, DisclosureSettings
 from .history import disclosed_in
 from .pins import Pin, Pins

@@ -2,70 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from threading import Lock
+from collections.abc import Sequence
 
-from cachetools import LRUCache
-
-from ..chat.requests import ChatResponse
+from ..chat.responses import ChatResponse
+from ..chat.search_report import ToolSearchReport
 from ..chat.tokens import TokenCounter
 from ..messages import Message, ToolCall, ToolMessage
 from ..tools.tool import Tool
+from .catalog import Catalog, definition_tokens
 from .history import MessageTokens
-from .savings import SavingsLedger, ToolSearchReport
+from .savings import SavingsLedger
 from .search_tool import SEARCH_TOOL, is_load_answer, search_tool_parameters
-from .sessions.tool_set import ToolSet
 from .turn import DisclosureTurn
 
-__all__ = ["Catalog", "CatalogCache", "SearchTurn", "bound_search_tool"]
-
-_CATALOGS = 64
-
-
-class Catalog:
-    """The tools that a session may have: by name, as a set to index, and in tokens.
-
-    Attributes:
-        tools: by the name the model sees, in the order given.
-        references: the same as a `ToolSet`.
-    """
-
-    def __init__(self, tools: Sequence[Tool], counter: TokenCounter) -> None:
-        self.tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
-        self.references = ToolSet(tool.reference for tool in tools)
-        self._counter = counter
-        self._tokens: dict[str, int] = {}
-
-    def tokens(self, name: str) -> int:
-        """Tokens of one definition."""
-        if name not in self._tokens:
-            self._tokens[name] = definition_tokens(self.tools[name], self._counter)
-        return self._tokens[name]
-
-    @property
-    def total(self) -> int:
-        """Tokens of all definitions."""
-        return sum(map(self.tokens, self.tools))
-
-
-class CatalogCache:
-    """Keeps the catalogs of recent requests: a client's tools are the same objects at each call, and hashed once."""
-
-    def __init__(self, counter: TokenCounter) -> None:
-        self._counter = counter
-        self._recent: LRUCache[tuple[Tool, ...], Catalog] = LRUCache(_CATALOGS)
-        self._lock = Lock()
-
-    def get(self, tools: tuple[Tool, ...]) -> Catalog:
-        """Return the catalog of exactly these tools."""
-        with self._lock:
-            catalog = self._recent.get(tools)
-        if catalog is None:
-            catalog = Catalog(tools, self._counter)
-            with self._lock:
-                self._recent[tools] = catalog
-        return catalog
+__all__ = ["SearchTurn", "bound_search_tool"]
 
 
 class SearchTurn:
@@ -124,13 +74,6 @@ class SearchTurn:
 
     def _needs_no_round_without_search(self, name: str) -> bool:
         return name == SEARCH_TOOL or (name in self._catalog.tools and name not in self._declared)
-
-
-def definition_tokens(tool: Tool, counter: TokenCounter) -> int:
-    """Tokens of a tool's definition, in the compact JSON that providers are sent."""
-    definition = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    wire = {"type": "function", "function": definition}
-    return counter.count(json.dumps(wire, ensure_ascii=False, separators=(",", ":")))
 
 
 def bound_search_tool(turn: DisclosureTurn) -> Tool:

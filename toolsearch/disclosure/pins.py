@@ -12,7 +12,7 @@ from ..tools.predicates import decided
 from ..tools.tool import Tool
 
 if TYPE_CHECKING:
-    from .advisor_turn import Catalog
+    from .catalog import Catalog
 
 __all__ = ["Pin", "Pins"]
 

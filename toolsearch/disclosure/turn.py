@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
+from ..chat.search_report import SearchRecord
 from ..errors import ConfigurationError, IndexingError
 from ..indexes.response import ToolHit, ToolSearchResponse
 from ..observability.observer import ObservedSearch, start_span
 from ..tools.names import closest_names, shown_name
-from .savings import SearchRecord
 from .search_tool import (
     SEARCH_TOOL,
     describe_hits,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
-from ..chat.requests import ChatChunk, ChatRequest
+from ..chat.events import ChatChunk
+from ..chat.requests import ChatRequest
 from ..errors import ConfigurationError
 from .effects import AdvisorFlow
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from inspect import iscoroutine, isgenerator
 from typing import Any, TypeAlias, cast
 
-from ..chat.requests import ChatChunk, ChatRequest, ChatResponse
+from ..chat.events import ChatChunk
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
 from .advisor import Advisor, ChunkTransformer
 from .effects import AdvisorFlow, Effect, Perform, RunTools, Sleep

@@ -11,14 +11,9 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from functools import partial
 from typing import Any, cast
 
-from ..chat.requests import (
-    ChatRequest,
-    ChatResponse,
-    StreamEvent,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-)
+from ..chat.events import StreamEvent, ToolFinished, ToolStarted, TurnFinished
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..errors import AsyncCallableError
 from ..observability.observer import Span
 from ..tools.threads import in_worker_thread

@@ -18,7 +18,8 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..chat.requests import ChatRequest, ChatResponse
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..messages import ToolCall, ToolMessage
 
 if TYPE_CHECKING:

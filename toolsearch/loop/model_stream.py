@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
+from ..chat.events import ChatChunk
 from ..chat.model import ChatModel
-from ..chat.requests import ChatChunk, ChatRequest, ChatResponse
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError, ProviderProtocolError
 from ..messages import AssistantMessage, ToolCall
 from ..observability.observer import Span

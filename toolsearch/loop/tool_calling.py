@@ -8,8 +8,10 @@ from functools import partial
 from inspect import iscoroutine, isgenerator
 from typing import Any, TypeAlias, TypedDict, TypeVar, cast
 
-from ..chat.requests import ChatRequest, ChatResponse
-from ..errors import ConfigurationError, StructuredOutputError
+from ..chat.errors import StructuredOutputError
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
+from ..errors import ConfigurationError
 from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage
 from ..tools.predicates import checked_predicate, decided
 from ..tools.tool import Tool
@@ -167,7 +169,7 @@ class ToolCallingAdvisor:
         with ExitStack() as resources:
             state = LoopState(request, resources)
             counter = CallCounter(self.limits, request.messages)
-            if request.memory is not None and (yield from request.memory.open(request)):
+            if request.memory is not None and (yield from request.memory.open(request.session_id, request.tenant_id)):
                 state.memory = request.memory
             state.send_history = state.memory is None if self.send_history is None else self.send_history
             request = yield from _hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")

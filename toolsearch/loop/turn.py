@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 
+from ..chat.events import ChatChunk, RoundStarted
 from ..chat.model import ChatModel
-from ..chat.requests import ChatChunk, ChatRequest, ChatResponse, RoundStarted
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..observability.observer import ObservedRound, ObservedTurn, Observer, Span, watch
 from ..tools.tool import Tool
 from .advisor import Advisor

@@ -6,7 +6,8 @@ from collections.abc import Generator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..chat.requests import ChatRequest, ChatResponse
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
 from ..loop.effects import AdvisorFlow, Effect, Perform
 from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage
@@ -98,12 +99,12 @@ class LoopTurn:
         """The earlier messages as stored, whatever part of them is sent."""
         return self._stored.past
 
-    def open(self, request: ChatRequest) -> Generator[Effect, Any, bool]:
-        """Load the session's conversation; False if the request has no session."""
+    def open(self, session_id: str | None, tenant_id: str | None) -> Generator[Effect, Any, bool]:
+        """Load the session's conversation. Return False without a session."""
         self._key, self._sent, self._now = None, (), _NOTHING  # an advisor further out may run the loop again
-        key = _key(request)
-        if key is None:
+        if session_id is None:
             return False
+        key = SessionKey(session_id, tenant_id)
         self._stored = yield from _load(self._memory, key)
         self._key, self._received = key, True
         return True

@@ -7,7 +7,7 @@ import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
-from ..chat.requests import ChatResponse
+from ..chat.responses import ChatResponse
 from ..indexes.response import ToolSearchResponse
 from ..messages import ToolMessage
 from .observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn

@@ -1,6 +1,7 @@
 """Structured output: answers as values of a type instead of text."""
 
-from ..errors import OutputError, StructuredOutputError
+from ..chat.errors import StructuredOutputError
+from ..errors import OutputError
 from .advisor import StructuredOutputAdvisor
 from .converter import OutputConverter, TextOutputConverter, converter_for
 from .extraction import fenced_blocks, unfenced

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..chat.errors import StructuredOutputError
 from ..chat.model import ChatModel
-from ..chat.requests import ChatRequest, ChatResponse, OutputSchema
+from ..chat.requests import ChatRequest, OutputSchema
+from ..chat.responses import ChatResponse
 from ..chat.turn_memory import KeepsTurns
-from ..errors import ConfigurationError, StructuredOutputError
+from ..errors import ConfigurationError
 from ..loop.advisor import Advisor, in_order
 from ..loop.effects import AdvisorFlow
 from ..loop.tool_calling import ToolCallingAdvisor, has_tool_calls

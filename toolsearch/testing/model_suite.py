@@ -8,8 +8,10 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
+from ..chat.events import ChatChunk
 from ..chat.model import ChatModel
-from ..chat.requests import ChatChunk, ChatRequest, ChatResponse
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage, UserMessage
 
 __all__ = ["ChatModelSuite"]

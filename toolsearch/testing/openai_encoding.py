@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..chat.requests import ChatResponse
+from ..chat.responses import ChatResponse
 from ..messages import ToolCall
 
 __all__ = ["completion", "completion_chunks", "json_bytes"]

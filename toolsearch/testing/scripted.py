@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeGuard, Union
 
-from ..chat.requests import ChatChunk, ChatRequest, ChatResponse
+from ..chat.events import ChatChunk
+from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..errors import AsyncCallableError, ConfigurationError, ToolSearchError
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
 

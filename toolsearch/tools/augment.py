@@ -129,7 +129,7 @@ class AugmentedTools(Generic[FieldsT]):
     def _consume(self, tool: Tool, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
         from pydantic import ValidationError
 
-        from ..loop.execution.arguments import ToolArgumentError
+        from ..errors import ToolArgumentError
 
         names = self._schema["properties"].keys()
         try:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["TookTooLongError", "in_worker_thread"]
+from ..errors import TookTooLongError
+
+__all__ = ["in_worker_thread"]
 
 T = TypeVar("T")
-
-
-class TookTooLongError(Exception):
-    """Work did not end within its time. Not a `TimeoutError`, which the work may raise itself."""
 
 
 async def in_worker_thread(work: Callable[[], T], *, seconds: float | None = None) -> T:

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from ...tools.tool import Tool
 
-__all__ = ["ToolArgumentError", "parse_arguments"]
+from ...errors import ToolArgumentError
+
+__all__ = ["parse_arguments"]
 
 _LONGEST = 10_000_000
-
-
-class ToolArgumentError(ValueError):
-    """The model's arguments cannot be used; the message is for the model and says what to change."""
 
 
 def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:

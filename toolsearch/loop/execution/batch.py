@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...errors import AsyncCallableError
+from ...errors import AsyncCallableError, TookTooLongError
 from ...messages import ToolCall, ToolMessage
 from ...observability.observer import ObservedToolCall, Observer, watch
-from ...tools.threads import TookTooLongError, in_worker_thread
+from ...tools.threads import in_worker_thread
 from ..effects import RunTools, ToolBatchResult
 from .call import Invocation, ToolResult, answer_call
 

@@ -11,11 +11,10 @@ from collections.abc import Awaitable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...errors import AsyncCallableError, ConfigurationError, ToolSearchError
+from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, ToolSearchError
 from ...messages import Media, ToolCall, ToolMessage
 from ...observability.observer import Span
 from ...tools.names import closest_names, shown_name
-from ...tools.threads import TookTooLongError
 from ...tools.tool import Tool, ToolContext
 from ..effects import RunTools
 
@@ -63,7 +62,8 @@ def answer_call(call: ToolCall, batch: RunTools, seen: Span) -> CallFlow:
 
     Errors that are answered rather than raised are noted in `seen`.
     """
-    from .arguments import ToolArgumentError, parse_arguments
+    from ...errors import ToolArgumentError
+    from .arguments import parse_arguments
 
     tool = batch.tools.get(call.name)
     if tool is None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...chat.requests import ChatResponse
+from ...chat.responses import ChatResponse
 from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
 from .wire import clean_text

@@ -8,7 +8,9 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ...chat.requests import ChatChunk, ChatRequest, ChatResponse
+from ...chat.events import ChatChunk
+from ...chat.requests import ChatRequest
+from ...chat.responses import ChatResponse
 from ...errors import ConfigurationError, MissingExtraError
 from .answers import response_of
 from .stream import StreamAssembler

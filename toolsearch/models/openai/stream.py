@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...chat.requests import ChatChunk, ChatResponse
+from ...chat.events import ChatChunk
+from ...chat.responses import ChatResponse
 from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
 from .answers import CallIds, arguments_text, content_text, refused, usage_of

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from ...chat.model import ChatModel
-from ...chat.requests import ChatRequest, ChatResponse
+from ...chat.requests import ChatRequest
+from ...chat.responses import ChatResponse
+from ...errors import TookTooLongError
 from ...indexes.response import ToolSearchResponse
 from ...messages import ToolMessage
-from ...tools.threads import TookTooLongError
 from ..observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
 
 __all__ = ["OTHER", "Attributes", "asked", "clean", "error_type", "given", "operation_name", "span_name"]

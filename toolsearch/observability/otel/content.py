@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterable
 from typing import Any
 
-from ...chat.requests import ChatResponse
+from ...chat.responses import ChatResponse
 from ...indexes.response import ToolSearchResponse
 from ...messages import AssistantMessage, Message, ToolMessage, json_object
 from ..observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall

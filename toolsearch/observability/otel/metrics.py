@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opentelemetry.metrics import Histogram, Meter
 
-from ...chat.requests import ChatResponse
+from ...chat.responses import ChatResponse
 from ..observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
 from .attributes import OTHER, Attributes
 

@@ -15,8 +15,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from ...errors import ConfigurationError
-from ...loop.execution.arguments import ToolArgumentError
+from ...errors import ConfigurationError, ToolArgumentError
 from ..context import ToolContext
 from ..validation.feedback import conversion_problems, invalid_arguments, unknown_argument
 from .annotations import adapted, indescribable

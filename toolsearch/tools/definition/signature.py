@@ -136,7 +136,7 @@ def bind_by_name(fn: Callable[..., Any]) -> Binding:
         try:
             signature.bind(*positionals, **keywords)
         except TypeError as error:
-            from ...loop.execution.arguments import ToolArgumentError
+            from ...errors import ToolArgumentError
 
             raise ToolArgumentError(f"The arguments do not fit the tool: {error}.") from None
         return positionals, keywords

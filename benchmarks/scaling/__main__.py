@@ -1,0 +1,11 @@
+"""Run ``toolsearch bench scaling`` on its own: ``python -m toolsearch.benchmarks.scaling``."""
+
+import typer
+
+from .command import scaling
+
+app = typer.Typer(add_completion=False)
+app.command()(scaling)
+
+if __name__ == "__main__":
+    app(prog_name="python -m toolsearch.benchmarks.scaling")
