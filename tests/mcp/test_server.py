@@ -34,7 +34,7 @@ from toolsearch.mcp import (
 from toolsearch.mcp.server import server as serve_module
 from toolsearch.testing import ScriptedChatModel
 
-SCRIPTS = Path(__file__).parent / "mcp_servers"
+SCRIPTS = Path(__file__).parents[1] / "mcp_servers"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses fifos and POSIX signals")
 

@@ -111,5 +111,5 @@ def test_lines_come_with_their_numbers(tmp_path: Path) -> None:
 
 
 def test_the_bundled_catalogue_is_one(tmp_path: Path) -> None:
-    bundled = Path(__file__).parent.parent / "benchmarks" / "data" / "outfit_catalog.json"
+    bundled = Path(__file__).parents[2] / "benchmarks" / "data" / "outfit_catalog.json"
     assert len(load_catalog(bundled)) == 28

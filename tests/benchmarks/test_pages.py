@@ -12,7 +12,7 @@ from toolsearch.benchmarks.reports.markdown_tables import markdown_table, render
 from toolsearch.benchmarks.reports.readme import main, rewrite
 from toolsearch.errors import ConfigurationError
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
 RESULTS = [ROOT / "benchmarks" / "results" / f"{name}.json" for name in ("retrieval", "scaling")]
 ORIGIN: dict[str, Any] = {

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from toolsearch.benchmarks.savings.html import savings_html
 from toolsearch.cli import app
 
-DATA = Path(__file__).parent.parent / "benchmarks" / "data"
+DATA = Path(__file__).parents[3] / "benchmarks" / "data"
 EVIL = "<script>alert('&')</script>\ud800"
 VOID = {"meta"}
 SVG = "{http://www.w3.org/2000/svg}"

@@ -240,6 +240,6 @@ def settings_table() -> str:
 
 
 def test_the_page_lists_every_variable_with_its_default_and_meaning() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "how-to" / "settings.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "settings.md").read_text("utf-8")
     table = page.partition("<!-- settings -->\n")[2].partition("\n<!-- /settings -->")[0]
     assert table == settings_table()

@@ -38,7 +38,7 @@ from toolsearch.messages import Media, ToolMessage
 from toolsearch.testing import FakeClock, ScriptedChatModel
 from toolsearch.tools.tool import Tool, ToolContext
 
-SCRIPTS = Path(__file__).parent / "mcp_servers"
+SCRIPTS = Path(__file__).parents[1] / "mcp_servers"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses fifos and POSIX signals")
 

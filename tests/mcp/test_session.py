@@ -20,7 +20,7 @@ from toolsearch.mcp import McpTools, StdioServer
 from toolsearch.messages import ToolMessage
 from toolsearch.testing import ScriptedChatModel
 
-SCRIPTS = Path(__file__).parent / "mcp_servers"
+SCRIPTS = Path(__file__).parents[1] / "mcp_servers"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses fifos and POSIX signals")
 

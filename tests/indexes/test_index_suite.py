@@ -61,7 +61,7 @@ class TestHybridOfWordsContract(ToolIndexSuite):
 
 def index_of_the_page() -> type[ToolIndex]:
     """The index that the page on indexes writes as an example."""
-    page = (Path(__file__).parents[1] / "docs" / "how-to" / "indexes.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "indexes.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     namespace: dict[str, object] = {}
     exec(next(block for block in blocks if "import Bm25ToolIndex" in block), namespace)

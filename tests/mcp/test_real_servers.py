@@ -26,7 +26,7 @@ from toolsearch.messages import Media, ToolMessage
 from toolsearch.testing import ScriptedChatModel
 from toolsearch.tools.tool import Tool
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PYPI = Path(os.environ.get("TOOLSEARCH_SERVERS_ENV", ROOT / ".venv-servers")) / "bin"
 NPM = Path(os.environ.get("TOOLSEARCH_NPM_SERVERS", ROOT / ".npm-servers"))
 EVERYTHING = NPM / "node_modules" / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
