@@ -1,11 +1,10 @@
-"""docs/architecture.md names every module and none that is not there; dependencies point one way."""
+"""The layers of the packages: imports only go down, annotations included, and the architecture page names them."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -13,114 +12,127 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-FOLDERS = {"toolsearch": "toolsearch", "indexes": "toolsearch.indexes", "eviction": "toolsearch.eviction"}
+FOLDERS = {
+    "toolsearch": "toolsearch",
+    "indexes": "toolsearch.indexes",
+    "eviction": "toolsearch.eviction",
+    "benchmarks": "toolsearch.benchmarks",
+}
+DATA = {"__pycache__", "data", "results"}
+
+# From the bottom. A package imports only from the lines below its own: here, the lines above it.
+LAYERS = """
+errors text
+messages
+indexes eviction
+tools
+chat
+models observability
+loop
+disclosure memory output
+client mcp
+testing
+benchmarks
+commands cli
+"""
+LAYER = {name: number for number, line in enumerate(LAYERS.split("\n")) for name in line.split()}
+MAX_ENTRIES = 15
+MAX_ENTRIES_AT_THE_TOP = 20
 
 
-def files() -> list[Path]:
-    """The source files, each where it really is; links in the package lead to the folders beside it."""
-    links = [ROOT / "toolsearch" / name for name in ("indexes", "eviction", "benchmarks")]
-    found = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
-    return [path for path in found if not any(link in path.parents for link in links)]
+def folders() -> Iterator[Path]:
+    """Yield every folder with code at its real place; the links in `toolsearch/` lead to folders at the root."""
+    for name in FOLDERS:
+        waiting = [ROOT / name]
+        while waiting:
+            folder = waiting.pop()
+            yield folder
+            waiting += [p for p in folder.iterdir() if p.is_dir() and not p.is_symlink() and p.name not in DATA]
 
 
 def module_of(path: Path) -> str:
-    """The name a module is imported by."""
+    """Return the name that a file is imported by."""
     folder, *rest = path.relative_to(ROOT).with_suffix("").parts
     parts = [FOLDERS[folder], *rest]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_of(path): path for path in files()}
+MODULES = {module_of(path): path for folder in folders() for path in folder.glob("*.py")}
+PACKAGES = sorted(name for name, path in MODULES.items() if path.name == "__init__.py")
 
 
-@cache
-def imports(module: str) -> frozenset[str]:
-    """The modules of ours that a module imports, at once or later; not those that only its annotations need."""
-    path = MODULES[module]
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    return frozenset(_imported(ast.parse(path.read_text("utf-8")), package.split(".")))
-
-
-def _imported(tree: ast.AST, package: list[str]) -> Iterator[str]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            continue
-        if isinstance(node, ast.ImportFrom) and node.level:
-            source = ".".join([*package[: len(package) - node.level + 1], *([node.module] if node.module else [])])
-            for alias in node.names:
-                inner = f"{source}.{alias.name}"
-                yield inner if inner in MODULES else source
-        yield from _imported(node, package)
-
-
-def at_once(module: str) -> set[str]:
-    """The modules of ours that importing a module imports."""
+def imports(module: str) -> Iterator[str]:
+    """Yield the modules of this project that `module` imports anywhere: in functions and for annotations too."""
     path = MODULES[module]
     package = (module if path.name == "__init__.py" else module.rpartition(".")[0]).split(".")
-    tree = ast.parse(path.read_text("utf-8"))
-    tree.body = [
-        node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    ]
-    return set(_imported(tree, package))
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                found = f"{source}.{alias.name}" if f"{source}.{alias.name}" in MODULES else source
+                if found in MODULES:
+                    yield found
 
 
-def test_every_path_that_the_page_names_exists() -> None:
-    named = re.findall(r"`((?:toolsearch|indexes|eviction|benchmarks|tests|docs)/[\w./-]*)`", PAGE)
-    named += re.findall(r"\b(?:toolsearch|indexes|eviction)/[\w/]+\.py\b", PAGE)
-    assert len(named) > 100
-    assert [path for path in named if not (ROOT / path).exists()] == []
+IMPORTS = {module: set(imports(module)) for module in MODULES}
 
 
-def test_every_module_is_named_where_things_are_found() -> None:
-    table = PAGE.partition("## Where to find things")[2]
-    names = [path.relative_to(ROOT).as_posix() for path in files()]
-    missing = [name for name in names if f"`{name}`" not in table and not name.endswith("__main__.py")]
-    assert missing == [], "add them to the table at the end of docs/architecture.md"
+def child(module: str, package: str) -> str | None:
+    """Return the part of `package` that `module` belongs to, or None outside it and for the package itself."""
+    return module.removeprefix(f"{package}.").split(".")[0] if module.startswith(f"{package}.") else None
 
 
-@pytest.mark.parametrize("package", ["toolsearch.indexes", "toolsearch.eviction"])
-def test_indexes_and_eviction_know_nothing_of_the_rest_but_errors(package: str) -> None:
-    allowed = {"toolsearch.errors"}
-    found = {
+def test_imports_between_packages_only_go_down() -> None:
+    upward = {
         (module, other)
-        for module in MODULES
-        if module == package or module.startswith(f"{package}.")
-        for other in imports(module)
-        if other not in allowed and other != package and not other.startswith(f"{package}.")
+        for module, others in IMPORTS.items()
+        for other in others
+        if (mine := child(module, "toolsearch")) and (theirs := child(other, "toolsearch"))
+        if mine != theirs and LAYER[theirs] >= LAYER[mine]
     }
-    assert found == set()
+    assert upward == set()
 
 
-CHAT = {"advisor", "chain", "chat", "client", "drivers", "effects", "execution", "messages", "model", "tool_calling"}
+def test_only_the_top_layers_import_the_package_itself() -> None:
+    allowed = {"benchmarks", "commands", "cli"}
+    users = {child(module, "toolsearch") for module, others in IMPORTS.items() if "toolsearch" in others}
+    assert users - {None} <= allowed
 
 
-@pytest.mark.parametrize(
-    ("modules", "forbidden"),
-    [
-        (("disclosure", "sessions", "session_lease", "session_record", "searcher_cache", "tool_set"), CHAT | {"tool"}),
-        (("search_tool", "savings", "observer", "turn_memory"), CHAT - {"messages"} | {"tool"}),
-        (
-            ("models.openai", "models.openai_wire", "models.openai_answer", "model"),
-            {"advisor", "chain", "tool_calling"},
-        ),
-        (("chain", "drivers"), {"tool_calling", "tool_search", "disclosure", "sessions", "client", "memory"}),
-        (("tool_calling",), {"tool_search", "disclosure", "sessions", "client", "drivers", "execution"}),
-        (("tool", "collect", "schema"), CHAT),
-    ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
-)
-def test_dependencies_point_one_way(modules: tuple[str, ...], forbidden: set[str]) -> None:
-    """Whatever they import, directly or not."""
-    reached: set[str] = set()
-    waiting = [f"toolsearch.{module}" for module in modules]
-    while waiting:
-        module = waiting.pop()
-        if module not in reached:
-            reached.add(module)
-            waiting.extend(imports(module))
-    assert {f"toolsearch.{name}" for name in forbidden} & reached == set()
+@pytest.mark.parametrize("package", PACKAGES)
+def test_parts_of_a_package_do_not_import_in_a_circle(package: str) -> None:
+    graph: dict[str, set[str]] = {}
+    for module, others in IMPORTS.items():
+        if mine := child(module, package):
+            parts = graph.setdefault(mine, set())
+            parts.update(theirs for other in others if (theirs := child(other, package)) and theirs != mine)
+    assert len(list(TopologicalSorter(graph).static_order())) == len(graph)  # a cycle raises an error that names it
 
 
-def test_no_module_imports_in_a_circle() -> None:
-    order = TopologicalSorter({module: at_once(module) - {module} for module in MODULES})
-    assert len(list(order.static_order())) >= len(MODULES)  # a circle raises, naming it
+def test_no_folder_is_crowded() -> None:
+    crowded = {}
+    for folder in folders():
+        names = [p.name for p in folder.iterdir() if p.name not in DATA and not p.name.startswith((".", "__init__"))]
+        entries = [name for name in names if name.endswith(".py") or (folder / name).is_dir()]
+        limit = MAX_ENTRIES_AT_THE_TOP if folder == ROOT / "toolsearch" else MAX_ENTRIES
+        if len(entries) > limit:
+            crowded[folder.name] = len(entries)
+    assert crowded == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_states_its_public_interface(package: str) -> None:
+    tree = ast.parse(MODULES[package].read_text("utf-8"))
+    assert ast.get_docstring(tree), f"{package} has no docstring"
+    names = [target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    assert "__all__" in names
+
+
+def test_the_page_names_every_package_and_no_path_that_does_not_exist() -> None:
+    named = re.findall(r"`((?:toolsearch|indexes|eviction|benchmarks|tests|docs)/[\w./-]*)`", PAGE)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    places = {MODULES[package].parent.relative_to(ROOT).as_posix() for package in PACKAGES} - {"toolsearch"}
+    assert {place for place in places if f"`{place}/`" not in PAGE} == set()

@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MAPPED = ("benchmarks", "eviction", "indexes")
+LINKED = {(name,) for name in MAPPED}
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
 
 
@@ -21,11 +22,10 @@ def folder_of(package: str) -> Path:
 
 
 def test_every_folder_with_code_is_listed_as_a_package() -> None:
-    found = {
-        ".".join(path.parent.relative_to(ROOT).parts)
-        for path in (ROOT / "toolsearch").rglob("__init__.py")
-        if not any(part in MAPPED for part in path.parent.relative_to(ROOT / "toolsearch").parts)
-    } | {f"toolsearch.{name}" for name in MAPPED}
+    found = {"toolsearch"}
+    for top, package in {"toolsearch": "toolsearch", **{name: f"toolsearch.{name}" for name in MAPPED}}.items():
+        folders = (path.parent.relative_to(ROOT / top) for path in (ROOT / top).rglob("__init__.py"))
+        found |= {".".join([package, *folder.parts]) for folder in folders if folder.parts[:1] not in LINKED}
     assert found == set(SETTINGS["packages"])
 
 
