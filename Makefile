@@ -11,6 +11,9 @@ RESULTS ?= build/savings.json
 # Files are spread over two processes; a file's tests stay together, so that the real model is loaded by few of them.
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
+# Percent of lines that the tests run; code in child processes (MCP servers) does not count.
+MIN_COVERAGE = 90
+
 PIP = -m pip install --quiet --disable-pip-version-check
 BIN = .venv/bin
 # One thread: the texts and matrices here are small, and the machine may be shared.
@@ -28,7 +31,7 @@ demo: $(demo_stamp) servers
 servers: .venv-servers/.installed
 
 test: .venv/.test
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) --cov --cov-report= --cov-fail-under=$(MIN_COVERAGE)
 
 bench: .venv/.test
 	$(BIN)/python -m pytest -q benchmarks/bench_*.py
@@ -37,6 +40,7 @@ lint: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
 	$(BIN)/pyright
 
 readme:
