@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TABLES = [*sorted((ROOT / "tests" / "conformance").glob("*.md")), ROOT / "docs" / "features.md"]
+TABLES = sorted((ROOT / "tests" / "conformance").glob("*.md"))
 NAMED = re.compile(r"`((?:tests|toolsearch|benchmarks)/[\w/]+\.py)(?:::(\w+))?`")
 
 

@@ -1,4 +1,4 @@
-"""What the table in docs/features.md claims and no other test shows."""
+"""Features that `tests/conformance/features.md` lists and no other test covers."""
 
 from __future__ import annotations
 
