@@ -2,6 +2,7 @@
 # make demo EXTRAS=vector   the same with search by meaning too
 # make test    everything the tests need, then the tests;  make lint: ruff, mypy, pyright
 # make bench   speed and memory against their targets, on a machine with nothing else to do (some minutes)
+# make docs    the documentation site in build/site, with an API reference from the docstrings; a warning fails it
 # make readme  the tables of README.md and docs/benchmarks.md from the committed results
 # Stamps under the environments' folders make a second run quick.
 
@@ -22,7 +23,7 @@ export OMP_NUM_THREADS ?= 1
 comma := ,
 demo_stamp = .venv/.demo$(if $(EXTRAS),-$(EXTRAS))
 
-.PHONY: demo test bench lint servers readme clean
+.PHONY: demo test bench lint docs servers readme clean
 
 demo: $(demo_stamp) servers
 	@mkdir -p $(dir $(RESULTS))
@@ -43,13 +44,16 @@ lint: .venv/.test
 	$(BIN)/mypy tests/typing
 	$(BIN)/pyright
 
+docs: .venv-docs/.installed
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+
 readme:
 	$(BIN)/python -m toolsearch.benchmarks.reports.readme benchmarks/results/savings.json README.md
 	$(BIN)/python -m toolsearch.benchmarks.reports.readme benchmarks/results/retrieval.json benchmarks/results/retrieval-other-sets.json \
 		benchmarks/results/scaling.json docs/benchmarks.md
 
 clean:
-	rm -rf .venv .venv-servers build
+	rm -rf .venv .venv-docs .venv-servers build
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -66,6 +70,11 @@ endif
 .venv/.test: pyproject.toml requirements-test.txt | .venv/bin/python
 	$(BIN)/python $(PIP) torch==2.13.0
 	$(BIN)/python $(PIP) -r requirements-test.txt -e '.[all]'
+	@touch $@
+
+.venv-docs/.installed: requirements-docs.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python $(PIP) -r requirements-docs.txt
 	@touch $@
 
 # All pins are listed, so nothing is resolved. If one of them cannot be had, the servers are installed one by one, each
