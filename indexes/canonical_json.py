@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Iterable
 
+from ..text import short_repr
+
 __all__ = ["DEEPEST", "canonical_json"]
 
 DEEPEST = 500
@@ -69,8 +71,8 @@ def _what_is_odd(value: object) -> str:
                 continue
             seen.add(id(node))
             if isinstance(node, dict) and (odd := [key for key in node if not isinstance(key, str)]):
-                return f"{path or '/'} has the key {odd[0]!r:.{_SHOWN}}, which is no text"
+                return f"{path or '/'} has the key {short_repr(odd[0], _SHOWN)}, which is no text"
             waiting += reversed([(f"{path}/{key}", child) for key, child in _children(node)])
         elif not (node is None or isinstance(node, (str, int)) or (isinstance(node, float) and math.isfinite(node))):
-            return f"{path or '/'} is {node!r:.{_SHOWN}}, which JSON does not have"
+            return f"{path or '/'} is {short_repr(node, _SHOWN)}, which JSON does not have"
     return ""

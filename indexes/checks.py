@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import operator
-import reprlib
 
 from ..errors import ConfigurationError
+from ..text import short_repr
 
-__all__ = ["checked_between", "checked_search", "shown"]
-
-_brief = reprlib.Repr()
-_brief.maxlevel, _brief.maxstring, _brief.maxother = 3, 100, 100
+__all__ = ["checked_between", "checked_search"]
 
 
 def checked_search(query: object, max_results: object, category: object) -> tuple[str, int, str | None]:
@@ -26,15 +23,15 @@ def checked_search(query: object, max_results: object, category: object) -> tupl
         toolsearch.errors.ConfigurationError: max_results is a whole number, not '3'
     """
     if not isinstance(query, str):
-        raise ConfigurationError(f"a query is a text, not {shown(query)}")
+        raise ConfigurationError(f"a query is a text, not {short_repr(query)}")
     if not isinstance(category, str | None):
-        raise ConfigurationError(f"category is a source or a tag, or None for all tools; not {shown(category)}")
+        raise ConfigurationError(f"category is a source or a tag, or None for all tools; not {short_repr(category)}")
     if not isinstance(max_results, bool):
         try:
             return query, operator.index(max_results), category  # type: ignore[arg-type]  # that is what it tells
         except TypeError:
             pass
-    raise ConfigurationError(f"max_results is a whole number, not {shown(max_results)}")
+    raise ConfigurationError(f"max_results is a whole number, not {short_repr(max_results)}")
 
 
 def checked_between(name: str, value: object, lowest: float, highest: float, what: str) -> float | None:
@@ -56,10 +53,5 @@ def checked_between(name: str, value: object, lowest: float, highest: float, wha
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not lowest <= number <= highest:  # NaN is not either
-        raise ConfigurationError(f"{name} is {what}, or None; not {shown(value)}")
+        raise ConfigurationError(f"{name} is {what}, or None; not {short_repr(value)}")
     return number
-
-
-def shown(value: object) -> str:
-    """Return any value for a message: short, and however deep it is nested."""
-    return _brief.repr(value)

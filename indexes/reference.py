@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ConfigurationError
+from ..text import short_repr
 from .canonical_json import canonical_json
-from .checks import shown
 
 __all__ = ["ToolReference"]
 
@@ -63,7 +63,9 @@ class ToolReference:
         object.__setattr__(self, "_digest", self._hashed())
 
     def _wrong(self, field_name: str, wanted: str, got: object) -> ConfigurationError:
-        return ConfigurationError(f"the {field_name} of the ToolReference {self.name!r}: {wanted}, not {shown(got)}")
+        return ConfigurationError(
+            f"the {field_name} of the ToolReference {self.name!r}: {wanted}, not {short_repr(got)}"
+        )
 
     def _hashed(self) -> bytes:
         schema = None if self.parameters is None else dict(self.parameters)

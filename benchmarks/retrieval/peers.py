@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from ...errors import ConfigurationError
 from ...indexes.reference import ToolReference
+from ...text import one_line
 from .baselines import RankBm25
 
 __all__ = ["PEERS", "Peer", "Search", "installed_peers"]
@@ -66,7 +67,7 @@ def installed_peers(names: Sequence[str] | None = None) -> tuple[list[Peer], dic
         try:
             peer.prepare(_PROBE)()("probe", 1)
         except Exception as error:  # another version, another API: said, and gone on without
-            skipped[name] = f"installed, but failed: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
+            skipped[name] = f"installed, but failed: {type(error).__name__}: {one_line(str(error), 120)}"
         else:
             usable.append(peer)
     return usable, skipped

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from ...text import short_repr
 from ..reports.figures import HEADINGS, QUALITY, figure_text, quality_cells, sections, set_title, speed_cells
 from ..reports.html_page import html_page, html_table
 from ..reports.svg import Bar, Panel, figure, plain
@@ -37,7 +38,7 @@ def print_failures(console: Console, measured: Measured, count: int) -> None:
     failed = count_of(len(measured.failures), "query", "queries")
     console.print(f"[bold]{escape(measured.rival)}[/bold]: {failed} found none of the tools wanted")
     for failure in shown:
-        console.print(f"  {failure.query.text[:200]!r}", markup=False)
+        console.print(f"  {short_repr(failure.query.text, 200)}", markup=False)
         console.print(f"    wanted {', '.join(failure.query.relevant)}", markup=False, style="dim")
         console.print(f"    found  {', '.join(failure.found) or 'nothing'}", markup=False, style="dim")
 

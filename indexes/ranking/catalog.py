@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...errors import ConfigurationError, DuplicateToolError
-from ..checks import shown
+from ...text import replace_surrogates, short_repr
 from ..reference import ToolReference
-from ..text.identifiers import accented_key, identifier_key, identifiers_in, readable
+from ..text.identifiers import accented_key, identifier_key, identifiers_in
 
-__all__ = ["Category", "Catalog"]
+__all__ = ["Catalog", "Category"]
 
 
 _LONGEST_NAME = 256
@@ -64,7 +64,7 @@ class Catalog:
             for key in keys:
                 members.setdefault(key, set()).add(position)
             for label in filter(str.strip, tool.categories):
-                labels.setdefault(identifier_key(label), readable(label))
+                labels.setdefault(identifier_key(label), replace_surrogates(label))
         self._categories = {key: Category(key, frozenset(positions)) for key, positions in members.items()}
         self.labels = tuple(sorted(labels.values()))
 
@@ -102,6 +102,6 @@ def _checked(tools: object) -> Iterator[ToolReference]:
             hint = "; pass tool.reference" if isinstance(getattr(tool, "reference", None), ToolReference) else ""
             raise ConfigurationError(
                 f"an index is built of a list of ToolReference objects, not of {type(tool).__name__}: "
-                f"{shown(tool)}{hint}"
+                f"{short_repr(tool)}{hint}"
             )
         yield tool

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final, Literal, Protocol, TypeAlias
 
-from ..text.identifiers import readable
+from ...text import replace_surrogates, short_repr
 
 __all__ = [
     "InvalidPatternError",
@@ -131,14 +131,16 @@ def compile_pattern(pattern: str) -> Matcher:
     except re2.error as error:
         raise InvalidPatternError(_explained(pattern, error)) from error
     if compiled.programsize > _LARGEST_PROGRAM:
-        raise InvalidPatternError(f"{_shown(pattern)} repeats too much to be searched for; use * or +, or words.")
+        raise InvalidPatternError(
+            f"{short_repr(pattern, 80)} repeats too much to be searched for; use * or +, or words."
+        )
     matcher: Matcher = compiled
     return matcher
 
 
 def as_bytes(text: str) -> bytes:
     """Return the UTF-8 form in which patterns and texts are compared."""
-    return text.encode() if text.isascii() else unicodedata.normalize("NFC", readable(text)).encode()
+    return text.encode() if text.isascii() else unicodedata.normalize("NFC", replace_surrogates(text)).encode()
 
 
 def _explained(pattern: str, error: Exception) -> str:
@@ -156,8 +158,4 @@ def _explained(pattern: str, error: Exception) -> str:
         hint = r"Write \z or $ for the end."
     else:
         hint = r"Put a backslash before a special character that is meant literally, or search for words."
-    return f"{_shown(pattern)} is not a usable regular expression: {said}. {hint}"
-
-
-def _shown(pattern: str) -> str:
-    return repr(pattern if len(pattern) <= 80 else pattern[:77] + "...")
+    return f"{short_repr(pattern, 80)} is not a usable regular expression: {said}. {hint}"

@@ -12,8 +12,8 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ...text import replace_surrogates
 from .folding import fold
-from .identifiers import readable
 from .scripts import UNSPACED
 from .stemming import stem
 
@@ -90,7 +90,7 @@ def words(text: str) -> list[str]:
         text = _ABBREVIATIONS.sub(" ", text)
     if text.isascii():
         return _ASCII_WORDS.findall(text)
-    normal = unicodedata.normalize("NFKC", readable(text))
+    normal = unicodedata.normalize("NFKC", replace_surrogates(text))
     if "\u200b" in normal:  # parts words of scripts without spaces; elsewhere a page breaks a long word with it
         normal = _INSIDE.sub("", normal)
     return _POSSESSIVE.sub("", normal).translate(_separators).split()

@@ -5,22 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from ...text import replace_surrogates
 from .folding import fold
 
-__all__ = ["accented_key", "identifier_key", "identifiers_in", "readable"]
+__all__ = ["accented_key", "identifier_key", "identifiers_in"]
 
 _EDGES = " \t\r\n\"'`´‘’“”«»()[]{}<>,;:!?。！？；，、…*=|"
 _QUOTED = re.compile(r"`([^`\s][^`\n]{0,200})`")
 # A separator inside the word, or a capital after a small letter or digit: prose has neither.
 _SHAPE = re.compile(r"[^\W_][_\-./:]+[^\W_]|[^\W\d_A-Z][A-Z]|\d[A-Z]")
 _LONGEST = 200
-
-
-def readable(text: str) -> str:
-    """Return `text` without what no engine can encode: lone surrogates become U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "replace").decode("utf-8") if _has_surrogates(text) else text
 
 
 def identifier_key(text: str) -> str:
@@ -38,7 +32,7 @@ def accented_key(text: str) -> str:
     """Return as `identifier_key` does, but with the accents on: ``Größe`` gives ``grösse``."""
     if text.isascii():
         return identifier_key(text)
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", readable(text)).casefold())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", replace_surrogates(text)).casefold())
     key = "".join(char for char in folded if char.isalnum() or unicodedata.category(char)[0] == "M")
     return unicodedata.normalize("NFC", key) or folded.strip()
 
@@ -61,11 +55,3 @@ def identifiers_in(text: str) -> list[str]:
 def _plain_key(text: str) -> str:
     lowered = text.lower()
     return lowered if lowered.isalnum() else "".join(filter(str.isalnum, lowered))
-
-
-def _has_surrogates(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return True
-    return False

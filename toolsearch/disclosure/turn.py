@@ -11,7 +11,8 @@ from ..chat.search_report import SearchRecord
 from ..errors import ConfigurationError, IndexingError
 from ..indexes.response import ToolHit, ToolSearchResponse
 from ..observability.observer import ObservedSearch, start_span
-from ..tools.names import closest_names, shown_name
+from ..text import short_repr
+from ..tools.names import closest_names
 from .search_tool import (
     SEARCH_TOOL,
     describe_hits,
@@ -149,7 +150,7 @@ class DisclosureTurn:
         close = closest_names(name, [known for known in self.tools.names if self._admits(known)])
         meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
         search = f" Find the tool you need with {SEARCH_TOOL} first." if self.offers_search else ""
-        return f"There is no tool {shown_name(name)}.{meant}{search}"
+        return f"There is no tool {short_repr(name)}.{meant}{search}"
 
     def close(self) -> None:
         """End the turn: the session may be evicted again. Again: does nothing."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 
-__all__ = ["in_short", "log_event", "log_hook_failure"]
+__all__ = ["log_event", "log_hook_failure"]
 
 _LOG = logging.getLogger("toolsearch.mcp")
-_LONGEST = 60
 
 
 def log_event(level: int, event: str, *, exc_info: bool = False, **facts: str) -> None:
@@ -19,13 +18,3 @@ def log_event(level: int, event: str, *, exc_info: bool = False, **facts: str) -
 def log_hook_failure(server: str, hook: str) -> None:
     """Log the exception being handled, which the application's hook raised; the server goes on."""
     log_event(logging.ERROR, "mcp_hook_failed", exc_info=True, server=server, hook=hook)
-
-
-def in_short(given: object) -> str:
-    r"""Return what a server gave as one line of 60 characters at most, so that it cannot fill or forge a log.
-
-    Example:
-        >>> in_short("get\nERROR all is lost")
-        "'get\\nERROR all is lost'"
-    """
-    return repr(given)[:_LONGEST]

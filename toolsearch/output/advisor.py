@@ -15,6 +15,7 @@ from ..loop.advisor import Advisor, in_order
 from ..loop.effects import AdvisorFlow
 from ..loop.tool_calling import ToolCallingAdvisor, has_tool_calls
 from ..messages import AssistantMessage, Message, Usage, UserMessage
+from ..text import short_repr
 from ..tools.names import wire_name
 from .converter import OutputConverter, converter_for
 
@@ -251,8 +252,8 @@ def _hopeless(response: ChatResponse) -> str:
     if reason in _CUT_OFF:
         return f"the answer was cut off (finish reason {response.finish_reason!r}); allow more output tokens"
     if reason in _REFUSED:
-        text = response.text if len(response.text) <= _EXCERPT else response.text[:_EXCERPT] + "…"
-        return f"the model refused to answer (finish reason {response.finish_reason!r}): {text!r}"
+        excerpt = short_repr(response.text, _EXCERPT)
+        return f"the model refused to answer (finish reason {response.finish_reason!r}): {excerpt}"
     return ""
 
 

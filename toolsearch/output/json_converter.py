@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError, OutputError
+from ..text import short_repr
 from .extraction import Found, JsonSearch, without_thoughts
 
 if TYPE_CHECKING:
@@ -196,6 +197,5 @@ def _listed(problems: Sequence[str]) -> list[str]:
 def _nothing(text: str, problem: str) -> str:
     if not text.strip():
         return "The answer is empty; JSON was asked for."
-    excerpt = text.strip()
-    excerpt = excerpt if len(excerpt) <= _EXCERPT else excerpt[:_EXCERPT] + "…"
-    return f"The answer is not the JSON that was asked for ({problem or 'there is none in it'}): {excerpt!r}"
+    excerpt = short_repr(text.strip(), _EXCERPT)
+    return f"The answer is not the JSON that was asked for ({problem or 'there is none in it'}): {excerpt}"

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from ..errors import ConfigurationError, DuplicateToolError
+from ..text import short_repr
 from .definition.decorator import mark_of
 from .definition.foreign import is_definition
 from .names import is_wire_name, wire_name
@@ -113,8 +114,9 @@ def _expand(item: Any) -> Iterator[Tool | ToolProvider]:
     elif _is_provider(item):
         yield item
     elif is_definition(item):
+        definition = short_repr(dict(item) if isinstance(item, Mapping) else item)
         raise ConfigurationError(
-            f"the tool definition {_short(item)} comes without a function to run; pass the pair "
+            f"the tool definition {definition} comes without a function to run; pass the pair "
             "(definition, function), or Tool.from_definition(definition) for one that is only listed"
         )
     else:
@@ -129,7 +131,7 @@ def _marked_or_callable(item: Any) -> Iterator[Tool]:
     elif callable(item):
         yield Tool.from_function(item)
     else:
-        raise ConfigurationError(f"{_short(item)} has no tools; {_advice(item)}")
+        raise ConfigurationError(f"{short_repr(item)} has no tools; {_advice(item)}")
 
 
 def _is_function(item: Any) -> bool:
@@ -173,8 +175,3 @@ def _advice(item: object) -> str:
     if item is None:
         return "pass a function, a Tool, or an object with @tool methods"
     return "pass a function, a Tool, an object whose methods are marked with @tool, or one with a method tools()"
-
-
-def _short(item: object) -> str:
-    text = repr(dict(item)) if isinstance(item, Mapping) else repr(item)
-    return text if len(text) <= 120 else text[:119] + "…"

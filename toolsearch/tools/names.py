@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 
 from ..errors import ConfigurationError
 
-__all__ = ["MAX_LENGTH", "closest_names", "is_wire_name", "shown_name", "wire_name", "words_of"]
+__all__ = ["MAX_LENGTH", "closest_names", "is_wire_name", "wire_name", "words_of"]
 
 MAX_LENGTH = 64
 """The longest name a provider accepts."""
@@ -21,7 +21,6 @@ _INVALID = re.compile(r"[^a-zA-Z0-9_-]+")
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
 _PREFIX = re.compile(r"::|__|[.:/]")
 _LONGEST_GUESS = 200
-_LONGEST_SHOWN = 100
 _LEAST_LIKENESS = 0.6
 _MOST_COMPARED = 50
 
@@ -61,16 +60,6 @@ def wire_name(name: str, taken: Container[str] = ()) -> str:
         if candidate not in taken:
             return candidate
     raise ConfigurationError(f"no free name can be made for the tool {name!r}")
-
-
-def shown_name(name: str) -> str:
-    """Return a name that a model made up, quoted for an answer to it, and cut where it is longer than any real one.
-
-    Example:
-        >>> shown_name("get_wether"), len(shown_name("x" * 10_000))
-        ("'get_wether'", 102)
-    """
-    return repr(name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN - 1] + "…")
 
 
 def words_of(name: str) -> list[str]:

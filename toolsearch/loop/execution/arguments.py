@@ -6,6 +6,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ...text import replace_surrogates_in, short_json
+
 if TYPE_CHECKING:
     from ...tools.tool import Tool
 
@@ -48,11 +50,9 @@ def _decode(tool: Tool, text: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        from ...tools.validation.feedback import shown
-
-        raise _unreadable(tool, f"must be one JSON object, not {shown(value)}")
+        raise _unreadable(tool, f"must be one JSON object, not {short_json(value)}")
     # A half of a surrogate pair, written as an escape, would break whatever the tool does with the text.
-    return _well_formed(value) if "\\ud" in text.lower() or not text.isascii() else value
+    return replace_surrogates_in(value) if "\\ud" in text.lower() or not text.isascii() else value
 
 
 def _load(tool: Tool, text: str) -> Any:
@@ -76,17 +76,6 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise ValueError(f"{text[:20]} is too large")
     return number
-
-
-def _well_formed(value: Any) -> Any:
-    """The same value with lone surrogates replaced, and the halves of a pair joined, in texts and keys."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_well_formed(member) for member in value]
-    if isinstance(value, dict):
-        return {_well_formed(key): _well_formed(member) for key, member in value.items()}
-    return value
 
 
 def _check(tool: Tool, arguments: dict[str, Any]) -> None:

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, ToolSearchError
 from ...messages import Media, ToolCall, ToolMessage
 from ...observability.observer import Span
-from ...tools.names import closest_names, shown_name
+from ...text import short_repr
+from ...tools.names import closest_names
 from ...tools.tool import Tool, ToolContext
 from ..effects import RunTools
 
@@ -100,7 +101,7 @@ def answer_call(call: ToolCall, batch: RunTools, seen: Span) -> CallFlow:
 
 def unknown_tool_text(name: str, known: list[str]) -> str:
     """What to tell a model that called a tool that does not exist."""
-    close, shown = closest_names(name, known), shown_name(name)
+    close, shown = closest_names(name, known), short_repr(name)
     if close:
         return f"There is no tool {shown}. Did you mean {' or '.join(repr(n) for n in close)}?"
     if not known:

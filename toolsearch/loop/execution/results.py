@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
 from ...messages import Media
+from ...text import replace_surrogates
 
 if TYPE_CHECKING:
     from ...tools.tool import Tool
@@ -41,7 +42,7 @@ def convert_result(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
         ('{"degrees":21}', ())
     """
     text, media = _converted(value, tool) if tool.result_converter is not None else _parts(value)
-    return _well_formed(text), media
+    return replace_surrogates(text), media
 
 
 def _converted(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
@@ -175,8 +176,3 @@ def _fallback_text(value: Any) -> str:
         return str(value)
     except Exception:  # its own __str__ fails: the tool did work
         return f"<{type(value).__name__}>"
-
-
-def _well_formed(text: str) -> str:
-    """The text with lone surrogates replaced: they cannot be sent."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -8,9 +8,10 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
+from ...text import one_line, short_repr
 from ...tools.predicates import decided
 from ...tools.tool import Tool
-from ..events import in_short, log_event
+from ..events import log_event
 from .calls import ProgressHook, SessionLostError, call_tool, refuse
 from .prefixes import Prefix, public_names
 from .results import convert_result
@@ -89,8 +90,8 @@ class ProvidedTools:
                         logging.WARNING,
                         "mcp_tool_left_out",
                         server=connection.server.name,
-                        tool=in_short(described.name),
-                        error=" ".join(str(error).split())[:_LONGEST_ERROR],
+                        tool=short_repr(described.name, 60),
+                        error=one_line(str(error), _LONGEST_ERROR),
                     )
                 else:
                     made[key] = (described, tool)

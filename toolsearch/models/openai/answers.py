@@ -9,7 +9,7 @@ from typing import Any
 from ...chat.responses import ChatResponse
 from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
-from .wire import clean_text
+from ...text import replace_surrogates, short_repr
 
 __all__ = ["CallIds", "arguments_text", "content_text", "refused", "response_of", "usage_of"]
 
@@ -49,10 +49,12 @@ def response_of(completion: Any, messages: Sequence[Message]) -> ChatResponse:
     """
     choices = getattr(completion, "choices", None)
     if not isinstance(choices, list) or not choices:
-        raise ProviderProtocolError(f"the provider's answer has no choices: {_excerpt(completion)}")
+        raise ProviderProtocolError(f"the provider's answer has no choices: {short_repr(completion, 200)}")
     answers = [getattr(choice, "message", None) for choice in choices]
     if None in answers:
-        raise ProviderProtocolError(f"the provider's answer has a choice without a message: {_excerpt(completion)}")
+        raise ProviderProtocolError(
+            f"the provider's answer has a choice without a message: {short_repr(completion, 200)}"
+        )
     ids = CallIds(messages)
     candidates = [_assistant(answer, ids) for answer in answers]
     response = ChatResponse.from_candidates(
@@ -89,18 +91,18 @@ def _tool_call(call: Any, ids: CallIds) -> ToolCall:
 def content_text(content: Any) -> str:
     """Content as text; some servers send a list of parts, of which the text ones count."""
     if isinstance(content, str):
-        return clean_text(content)
+        return replace_surrogates(content)
     if not isinstance(content, list):
         return ""
     texts = (part.get("text") if isinstance(part, Mapping) else getattr(part, "text", None) for part in content)
-    return clean_text("".join(text for text in texts if isinstance(text, str)))
+    return replace_surrogates("".join(text for text in texts if isinstance(text, str)))
 
 
 def arguments_text(arguments: Any) -> str:
     """Arguments as the JSON text they should be; some servers send the object itself."""
     if isinstance(arguments, str):
-        return clean_text(arguments)
-    return "" if arguments is None else clean_text(json.dumps(arguments, ensure_ascii=False))
+        return replace_surrogates(arguments)
+    return "" if arguments is None else replace_surrogates(json.dumps(arguments, ensure_ascii=False))
 
 
 def usage_of(usage: Any) -> Usage:
@@ -112,8 +114,3 @@ def usage_of(usage: Any) -> Usage:
         cache_read_tokens=getattr(details, "cached_tokens", None),
         cache_write_tokens=getattr(details, "cache_write_tokens", None),
     )
-
-
-def _excerpt(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= 200 else text[:200] + "..."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from ...chat.requests import OutputSchema
-from .wire import clean_json
+from ...text import replace_surrogates_in
 
 __all__ = ["response_format", "strict_schema"]
 
@@ -30,7 +30,7 @@ def response_format(schema: OutputSchema) -> Json:
     """Return the option of this name: the schema made strict, or as it is where that would change its meaning."""
     strict = strict_schema(schema.schema)
     sent = dict(schema.schema) if strict is None else strict
-    form = {"name": schema.name, "schema": clean_json(sent), "strict": strict is not None}
+    form = {"name": schema.name, "schema": replace_surrogates_in(sent), "strict": strict is not None}
     return {"type": "json_schema", "json_schema": form}
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import ConfigurationError
 from ...messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
+from ...text import replace_surrogates, replace_surrogates_in
 from ...tools.names import is_wire_name, wire_name
 
 if TYPE_CHECKING:
     from ...tools.tool import Tool
 
-__all__ = ["clean_json", "clean_text", "wire_messages", "wire_tools"]
+__all__ = ["wire_messages", "wire_tools"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -38,7 +39,7 @@ def _definition(tool: Tool) -> Json:
     # No "strict": most schemas (those of MCP servers, say) do not meet its conditions, and one bad one fails all.
     parameters = tool.parameters or {"type": "object", "properties": {}}
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": clean_json(function)}
+    return {"type": "function", "function": replace_surrogates_in(function)}
 
 
 def wire_messages(messages: Sequence[Message]) -> list[Json]:
@@ -67,25 +68,29 @@ def wire_messages(messages: Sequence[Message]) -> list[Json]:
 def _message(message: Message) -> Json:
     match message:
         case SystemMessage():
-            return {"role": "system", "content": clean_text(message.text)}
+            return {"role": "system", "content": replace_surrogates(message.text)}
         case UserMessage():
             return {"role": "user", "content": _user_content(message)}
         case AssistantMessage(tool_calls=()):
-            return {"role": "assistant", "content": clean_text(message.text)}
+            return {"role": "assistant", "content": replace_surrogates(message.text)}
         case AssistantMessage():
             calls = [_sent_call(call) for call in message.tool_calls]
-            return {"role": "assistant", "content": clean_text(message.text) or None, "tool_calls": calls}
+            return {"role": "assistant", "content": replace_surrogates(message.text) or None, "tool_calls": calls}
         case ToolMessage():
             notes = [_note(media) for media in message.media]
             text = "\n".join(filter(None, [message.text, *notes]))
-            return {"role": "tool", "tool_call_id": clean_text(message.tool_call_id), "content": clean_text(text)}
+            return {
+                "role": "tool",
+                "tool_call_id": replace_surrogates(message.tool_call_id),
+                "content": replace_surrogates(text),
+            }
     raise ConfigurationError(f"not a message: {message!r}")
 
 
 def _user_content(message: UserMessage) -> str | list[Json]:
     if not message.media:
-        return clean_text(message.text)
-    parts: list[Json] = [{"type": "text", "text": clean_text(message.text)}] if message.text else []
+        return replace_surrogates(message.text)
+    parts: list[Json] = [{"type": "text", "text": replace_surrogates(message.text)}] if message.text else []
     for media in message.media:
         part = _part(media)
         if part is None:
@@ -100,8 +105,8 @@ def _user_content(message: UserMessage) -> str | list[Json]:
 def _sent_call(call: ToolCall) -> Json:
     # A name the model made up ("multi_tool_use.parallel") would make the provider refuse the history.
     name = wire_name(call.name or "unnamed")
-    arguments = clean_text(call.arguments) if call.arguments.strip() else "{}"
-    return {"id": clean_text(call.id), "type": "function", "function": {"name": name, "arguments": arguments}}
+    arguments = replace_surrogates(call.arguments) if call.arguments.strip() else "{}"
+    return {"id": replace_surrogates(call.id), "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def _part(media: Media) -> Json | None:
@@ -125,7 +130,9 @@ def _note(media: Media) -> str:
 def _media_of_results(results: Sequence[ToolMessage]) -> Json:
     parts: list[Json] = []
     for result in results:
-        parts.append({"type": "text", "text": clean_text(f"Output of {result.name} (call {result.tool_call_id}):")})
+        parts.append(
+            {"type": "text", "text": replace_surrogates(f"Output of {result.name} (call {result.tool_call_id}):")}
+        )
         parts.extend(part for media in result.media if (part := _part(media)))
     return {"role": "user", "content": parts}
 
@@ -136,25 +143,3 @@ def _data_url(media: Media) -> str:
 
 def _base64(media: Media) -> str:
     return base64.b64encode(media.data).decode("ascii")
-
-
-def clean_text(text: str) -> str:
-    """The text with lone surrogates, which no UTF-8 can carry, replaced."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def clean_json(value: Any) -> Any:
-    """JSON with every text cleaned; what has nothing to clean keeps its content and key order."""
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, Mapping):
-        return {clean_json(key): clean_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean_json(item) for item in value]
-    return value

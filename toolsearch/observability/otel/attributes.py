@@ -11,6 +11,7 @@ from ...chat.responses import ChatResponse
 from ...errors import TookTooLongError
 from ...indexes.response import ToolSearchResponse
 from ...messages import ToolMessage
+from ...text import replace_surrogates
 from ..observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
 
 __all__ = ["OTHER", "Attributes", "asked", "clean", "error_type", "given", "operation_name", "span_name"]
@@ -87,7 +88,7 @@ def given(operation: Observed, result: Any) -> Attributes:
     match operation, result:
         case ObservedTurn() | ObservedRound(), ChatResponse():
             attributes |= _usage(result)
-            attributes["gen_ai.response.finish_reasons"] = [_cleaned(result.finish_reason)]
+            attributes["gen_ai.response.finish_reasons"] = [replace_surrogates(result.finish_reason)]
             if isinstance(operation, ObservedRound):
                 attributes |= _provider_response(result.raw)
             if (report := result.tool_search) is not None:
@@ -173,8 +174,4 @@ def _text(value: object) -> str:
 
 def clean(attributes: Attributes) -> Attributes:
     """The attributes without half surrogates: one of them would keep a whole batch of spans from being exported."""
-    return {name: _cleaned(value) if isinstance(value, str) else value for name, value in attributes.items()}
-
-
-def _cleaned(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return {name: replace_surrogates(value) if isinstance(value, str) else value for name, value in attributes.items()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import ConfigurationError
+from ...text import short_repr
 from .decorator import ToolOptions
 
 __all__ = ["Definition", "is_definition", "read_definition"]
@@ -53,7 +54,7 @@ def read_definition(definition: object) -> Definition:
         definition = inner
     name = _get(definition, "name")
     if not isinstance(name, str):
-        raise ConfigurationError(f"a tool definition without a name: {_short(definition)}; known forms: {_FORMS}")
+        raise ConfigurationError(f"a tool definition without a name: {short_repr(definition)}; known forms: {_FORMS}")
     schemas = [schema for key in _SCHEMA_KEYS if (schema := _get(definition, key)) is not None]
     kind = _get(definition, "type")
     if not schemas and kind not in (None, "function", "custom"):
@@ -62,7 +63,7 @@ def read_definition(definition: object) -> Definition:
         )
     parameters = schemas[0] if schemas else {}
     if not isinstance(parameters, Mapping):
-        raise ConfigurationError(f"the schema of the tool {name!r} is a JSON Schema, not {_short(parameters)}")
+        raise ConfigurationError(f"the schema of the tool {name!r} is a JSON Schema, not {short_repr(parameters)}")
     return Definition(name, _get(definition, "description") or "", parameters, _options(definition))
 
 
@@ -80,8 +81,3 @@ def _options(definition: object) -> ToolOptions:
 
 def _get(value: object, key: str) -> Any:
     return value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:119] + "…"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...text import short_json
 from ..names import closest_names
 from .patterns import found_in
 
@@ -18,7 +18,6 @@ __all__ = [
     "extra_names",
     "invalid_arguments",
     "schema_problems",
-    "shown",
     "signature_of",
     "unknown_argument",
 ]
@@ -72,20 +71,6 @@ def signature_of(parameters: Mapping[str, Any]) -> str:
     return f"Required: {_listed(needed, _MOST_NAMES) or 'none'}. All arguments: {_listed(known, _MOST_NAMES)}."
 
 
-def shown(value: Any) -> str:
-    """Return a value as JSON, cut where it is long.
-
-    Example:
-        >>> shown({"a": None})
-        '{"a": null}'
-    """
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except (TypeError, ValueError, RecursionError):
-        text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
-
-
 def extra_names(schema: Mapping[str, Any], instance: Mapping[str, Any]) -> list[str]:
     """Return the keys of an object that its schema neither names nor has a pattern for."""
     patterns = schema.get("patternProperties", {})
@@ -105,7 +90,7 @@ def conversion_problems(argument: str, error: ValidationError) -> list[str]:
     problems = []
     for detail in error.errors(include_url=False, include_context=False):
         path = _path([argument, *detail["loc"]])
-        sent = "" if detail["type"] == "missing" else f", got {shown(detail['input'])}"
+        sent = "" if detail["type"] == "missing" else f", got {short_json(detail['input'])}"
         problems.append(f"{path!r}: {detail['msg']}{sent}")
     return problems
 
@@ -129,11 +114,11 @@ def schema_problems(error: SchemaError, path: Sequence[Any] = ()) -> list[str]:
         return _choice(error, path, where)
     if keyword == "type":
         kinds = value if isinstance(value, list) else [value]
-        return [f"{where}: expected {' or '.join(_kind(kind) for kind in kinds)}, got {shown(instance)}"]
+        return [f"{where}: expected {' or '.join(_kind(kind) for kind in kinds)}, got {short_json(instance)}"]
     if keyword == "enum" and isinstance(value, list):
-        return [f"{where}: expected one of {_listed(map(shown, value), _MOST_VALUES)}, got {shown(instance)}"]
+        return [f"{where}: expected one of {_listed(map(short_json, value), _MOST_VALUES)}, got {short_json(instance)}"]
     if keyword in _EXPECTED:
-        return [f"{where}: expected {_EXPECTED[keyword].format(shown(value))}, got {shown(instance)}"]
+        return [f"{where}: expected {_EXPECTED[keyword].format(short_json(value))}, got {short_json(instance)}"]
     message = error.message if len(error.message) <= 3 * _LONGEST_VALUE else f"it does not fit {keyword!r}"
     return [f"{where}: {message}"]
 
@@ -146,7 +131,7 @@ def _choice(error: SchemaError, path: list[Any], where: str) -> list[str]:
         for branch in branches:
             value = branch.validator_value
             kinds.update(dict.fromkeys(_kind(kind) for kind in (value if isinstance(value, list) else [value])))
-        return [f"{where}: expected {' or '.join(kinds)}, got {shown(error.instance)}"]
+        return [f"{where}: expected {' or '.join(kinds)}, got {short_json(error.instance)}"]
     fitting = [branch for branch in branches if branch.validator != "type" or branch.relative_path]
     chosen = fitting[0].relative_schema_path[0]
     nearest = [branch for branch in fitting if branch.relative_schema_path[0] == chosen]

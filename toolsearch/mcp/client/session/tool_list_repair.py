@@ -12,7 +12,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse, methods
 from pydantic import ValidationError
 
-from ...events import in_short, log_event
+from ....text import short_repr
+from ...events import log_event
 
 __all__ = ["leave_out_odd_tools"]
 
@@ -43,7 +44,7 @@ def leave_out_odd_tools(server: str, message: SessionMessage | Exception, versio
         response.result["tools"] = [tool for tool, problem in zip(mended, problems, strict=True) if not problem]
         for tool, problem in zip(mended, problems, strict=True):
             if problem:
-                name = in_short(tool.get("name", "") if isinstance(tool, dict) else tool)
+                name = short_repr(tool.get("name", "") if isinstance(tool, dict) else tool, 60)
                 log_event(logging.WARNING, "mcp_tool_left_out", server=server, tool=name, error=problem)
 
 
@@ -53,7 +54,7 @@ def _problem(tools: list[Any], version: str) -> str:
         methods.validate_server_result("tools/list", version, {**_REST, "tools": tools})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = in_short(".".join(map(str, first["loc"][2:])) or "tool").strip("'\"")
+        place = short_repr(".".join(map(str, first["loc"][2:])) or "tool", 60).strip("'\"")
         return f"{place}: {first['msg']}"
     return ""
 
