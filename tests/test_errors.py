@@ -1,4 +1,4 @@
-"""Errors cross processes: they can be pickled and copied with all they say."""
+"""Errors keep their message and attributes when they are pickled or copied."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from toolsearch import (
     ToolSearchError,
     Usage,
 )
-from toolsearch.errors import ToolArgumentError
+from toolsearch.errors import TookTooLongError, ToolArgumentError
 from toolsearch.mcp import McpServerError, McpToolError
 from toolsearch.testing import ScriptExhaustedError
 
 RESPONSE = ChatResponse(messages=[AssistantMessage("a", [ToolCall("1", "hi", "{}")])], usage=Usage(1, 2), raw={"a": 1})
 
 
-def made(kind: type[Exception]) -> Exception:
+def make_error(kind: type[Exception]) -> Exception:
     if issubclass(kind, MissingExtraError):
         return kind("openai", "Foo")
     if issubclass(kind, StructuredOutputError):
@@ -37,7 +37,7 @@ def made(kind: type[Exception]) -> Exception:
 
 EXPORTED = [getattr(toolsearch, name) for name in toolsearch.__all__]
 KINDS = [kind for kind in EXPORTED if isinstance(kind, type) and issubclass(kind, Exception)]
-KINDS += [ToolArgumentError, McpServerError, McpToolError, ScriptExhaustedError]
+KINDS += [TookTooLongError, ToolArgumentError, McpServerError, McpToolError, ScriptExhaustedError]
 WAYS = {
     **{f"pickle {number}": lambda e, n=number: pickle.loads(pickle.dumps(e, n)) for number in range(2, 6)},
     "copy": copy.copy,
@@ -48,7 +48,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_public_error_survives_pickling_and_copying(kind, way):
-    error = made(kind)
+    error = make_error(kind)
     error.add_note("seen in a worker")
     again = WAYS[way](error)
     assert type(again) is kind
@@ -57,7 +57,7 @@ def test_every_public_error_survives_pickling_and_copying(kind, way):
     assert getattr(again, "msg", "") == getattr(error, "msg", "")
 
 
-def test_an_error_of_the_application_s_own_with_other_arguments_survives_too():
+def test_a_subclass_with_other_arguments_survives_pickling():
     error = Refused("send_mail", code=7)
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), again.code) == (Refused, "send_mail was refused (7)", 7)

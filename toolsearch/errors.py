@@ -1,22 +1,26 @@
-"""What can go wrong, by who must act.
+"""Errors of the library, grouped by who has to act.
 
 ::
 
     ToolSearchError
-    ├── ConfigurationError (ValueError)      the programmer: a wrong argument, a wrong combination
+    ├── ConfigurationError (ValueError)      the programmer: a wrong argument or combination of arguments
     │   ├── DuplicateToolError               two tools of one name, or a reserved name
-    │   └── AsyncCallableError               something async was met by a sync driver
+    │   └── AsyncCallableError               something async where a sync method was called
     ├── MissingExtraError (ImportError)      the installer: ``pip install 'toolsearch[...]'``
-    ├── OutputError (ValueError)             the model: its answer cannot be read; raised by converters only
-    ├── StructuredOutputError                no answer of the model could be read as the type asked for
-    ├── IndexingError                         an index could not be built or searched
-    ├── MemoryStoreError                        a conversation could not be read or stored
-    ├── StreamStateError (RuntimeError)      the caller: a stream was asked for what it does not have yet
+    ├── ToolArgumentError (ValueError)       the model: its arguments do not fit the tool
+    ├── TookTooLongError                     a tool did not return within its timeout
+    ├── OutputError (ValueError)             the model: its answer cannot be parsed; raised by converters only
+    ├── StructuredOutputError                no answer of the model could be parsed as the requested type
+    ├── IndexingError                        an index could not be built or searched
+    ├── MemoryStoreError                     a conversation could not be read or stored
+    ├── StreamStateError (RuntimeError)      the caller: a stream has no response yet, or was iterated twice
     └── ProviderError                        the model's provider: transport, status, refusal
-        └── ProviderProtocolError            it answered something that is not its own format
+        └── ProviderProtocolError            the provider's answer does not follow its own format
 
-What a *model* can mend (a wrong name, wrong arguments, a wrong pattern) is never raised: it
-becomes a tool result that says what to change, or with structured output a request for a better answer.
+`StructuredOutputError` is defined in `toolsearch.chat.errors`, because it carries a response.
+
+A mistake of the *model* (a wrong name, wrong arguments, a wrong pattern) does not end a turn. `ToolArgumentError`,
+`TookTooLongError` and `OutputError` become a tool result, or a request for a better answer, that says what to change.
 """
 
 from __future__ import annotations
@@ -34,42 +38,43 @@ __all__ = [
     "ProviderError",
     "ProviderProtocolError",
     "StreamStateError",
+    "TookTooLongError",
+    "ToolArgumentError",
     "ToolSearchError",
 ]
-
 
 _Error = TypeVar("_Error", bound="ToolSearchError")
 
 
-def _revived(kind: type[_Error], args: tuple[Any, ...]) -> _Error:
+def _restore(kind: type[_Error], args: tuple[Any, ...]) -> _Error:
     return kind.__new__(kind, *args)
 
 
 class ToolSearchError(Exception):
-    """The root of every error this library raises on its own account. All of them can be copied and pickled."""
+    """Base class of every error that this library raises. Every subclass can be copied and pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By default `__init__` would be called with the message alone, whatever it takes.
-        return _revived, (type(self), self.args), self.__dict__
+        # The default calls `__init__` with the message alone, whatever arguments it takes.
+        return _restore, (type(self), self.args), self.__dict__
 
 
 class ConfigurationError(ToolSearchError, ValueError):
-    """An argument, or a combination of them, cannot work; the message says what to write instead."""
+    """An argument, or a combination of arguments, that cannot work; the message says what to write instead."""
 
 
 class DuplicateToolError(ConfigurationError):
-    """Two tools would have one name for the model, or a tool takes a reserved name."""
+    """Two tools with the same name, or a tool with a reserved name."""
 
 
 class AsyncCallableError(ConfigurationError):
-    """A sync driver (``call``, ``stream``) met a coroutine; use ``acall`` or ``astream``."""
+    """An async tool, advisor or model in a sync call (``call``, ``stream``); use ``acall`` or ``astream``."""
 
 
 class MissingExtraError(ToolSearchError, ImportError):
-    """An optional dependency is not installed.
+    """An optional dependency that is not installed.
 
     Attributes:
-        extra: the extra of this distribution that brings it, e.g. ``"vector"``.
+        extra: The extra of this distribution that installs it, e.g. ``"vector"``.
     """
 
     def __init__(self, extra: str, feature: str) -> None:
@@ -78,31 +83,31 @@ class MissingExtraError(ToolSearchError, ImportError):
         super().__init__(f"{feature} needs the extra {extra!r}; install it with: pip install 'toolsearch[{extra}]'")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.extra, self._feature), self.__dict__  # so that `msg` of ImportError is set, too
+        return type(self), (self.extra, self._feature), self.__dict__  # sets `msg` of ImportError
 
 
 class IndexingError(ToolSearchError):
-    """An index could not be built or searched; the engine's own error is the ``__cause__``."""
+    """An index that cannot be built or searched; the engine's own error is the ``__cause__``."""
 
 
 class OutputError(ToolSearchError, ValueError):
-    """A model's answer is not what was asked for; the text tells the model what to change. For converters to raise."""
+    """An answer of the model that cannot be parsed. Converters raise it; the message tells the model what to change."""
 
 
 class MemoryStoreError(ToolSearchError):
-    """A conversation could not be read or stored; the store's own error is the ``__cause__``."""
+    """A conversation that cannot be read or stored; the store's own error is the ``__cause__``."""
 
 
 class StreamStateError(ToolSearchError, RuntimeError):
-    """A stream was asked for its response before its end, or iterated twice."""
+    """A stream whose response is requested before its end, or that is iterated twice."""
 
 
 class ProviderError(ToolSearchError):
-    """A model's provider failed; the SDK's own error is the ``__cause__``.
+    """A failure of the model's provider; the SDK's own error is the ``__cause__``.
 
     Attributes:
-        status: the HTTP status, where there was one.
-        retryable: whether trying the same request again can help (429, 5xx, a broken connection).
+        status: The HTTP status, or None if there was no HTTP response.
+        retryable: Whether the same request can succeed later (429, 5xx, a broken connection).
     """
 
     def __init__(self, message: str, *, status: int | None = None, retryable: bool = False) -> None:
@@ -112,12 +117,12 @@ class ProviderError(ToolSearchError):
 
 
 class ProviderProtocolError(ProviderError):
-    """A provider answered something that is not its own format, e.g. a stream without an end."""
+    """An answer that does not follow the provider's own format, e.g. a stream without an end."""
 
 
-class ToolArgumentError(ValueError):
-    """The model's arguments cannot be used; the message is for the model and says what to change."""
+class ToolArgumentError(ToolSearchError, ValueError):
+    """Arguments of a tool call that do not fit the tool; the message tells the model what to change."""
 
 
-class TookTooLongError(Exception):
-    """Work did not end within its time. Not a `TimeoutError`, which the work may raise itself."""
+class TookTooLongError(ToolSearchError):
+    """Work that did not end within its timeout. Not a `TimeoutError`, which the work itself may raise."""

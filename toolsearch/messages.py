@@ -1,4 +1,4 @@
-"""What a conversation is made of: messages, tool calls, media and token usage."""
+"""Messages of a conversation, with their tool calls, media and token usage."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image or other binary part of a message.
+    """An image, audio clip or other binary part of a message.
 
     Args:
-        mime_type: e.g. ``"image/png"``.
-        data: the bytes themselves; empty when `url` is given.
-        url: where a provider can fetch it instead.
+        mime_type: The media type, e.g. ``"image/png"``.
+        data: The content; empty if `url` is given.
+        url: An address from which the provider fetches the content.
 
     Example:
         >>> Media("image/png", url="https://example.org/a.png").data
@@ -42,16 +42,16 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool run.
+    """A tool call that a model requests.
 
     Args:
-        id: the model's id of this call; its result carries the same one.
-        name: the tool's name as the model sees it.
-        arguments: the arguments as the model wrote them: JSON text, kept to the byte so that a replayed
-            history is the one the provider has cached. `of` makes a call of a mapping.
+        id: The model's id of the call; the tool result carries the same id.
+        name: The tool's name as the model sees it.
+        arguments: The arguments as JSON text, exactly as the model wrote them. They are replayed byte for byte,
+            so that the provider's prompt cache still matches. `from_dict` takes a mapping instead.
 
     Raises:
-        ConfigurationError: if one of them is not a text.
+        ConfigurationError: If an argument is not a string.
 
     Example:
         >>> ToolCall.from_dict("1", "weather", {"city": "Gouda"}).arguments
@@ -64,27 +64,27 @@ class ToolCall:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.arguments, str) and isinstance(self.name, str) and isinstance(self.id, str)):
-            raise ConfigurationError(_wrong_call(self.id, self.name, self.arguments))
+            raise ConfigurationError(_explain_wrong_types(self.id, self.name, self.arguments))
 
     @classmethod
     def from_dict(cls, id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
-        """A call with its arguments given as a mapping, for scripts and tests."""
+        """Make a tool call from a mapping of arguments, for scripts and tests."""
         return cls(id, name, json.dumps(arguments, ensure_ascii=False))
 
 
-def _wrong_call(id: object, name: object, arguments: object) -> str:
+def _explain_wrong_types(id: object, name: object, arguments: object) -> str:
     if isinstance(arguments, Mapping):
         return (
-            f"the arguments of a ToolCall ({name!r}) are JSON text, as a model writes them, not a mapping: "
+            f"ToolCall({name!r}): arguments must be JSON text, as a model writes it, got a mapping; "
             "write ToolCall.from_dict(id, name, arguments)"
         )
     kinds = ", ".join(type(part).__name__ for part in (id, name, arguments))
-    return f"a ToolCall is made of three texts: id, name, and arguments as JSON; not of {kinds}"
+    return f"ToolCall: id, name and arguments (JSON text) must be strings, got {kinds}"
 
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """Instructions of the application.
+    """Instructions from the application.
 
     Example:
         >>> SystemMessage("Be brief.").text
@@ -97,7 +97,7 @@ class SystemMessage:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user says; it starts a turn.
+    """A message from the user. It starts a turn.
 
     Example:
         >>> UserMessage("What is this?", (Media("image/png", b"..."),)).media[0].mime_type
@@ -111,7 +111,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What the model says, with the tool calls it wants.
+    """A message from the model, with the tool calls it requests.
 
     Example:
         >>> AssistantMessage("It rains.").role
@@ -128,14 +128,14 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolMessage:
-    """The result of one tool call, for the model.
+    """A tool result: the answer to one tool call, for the model.
 
     Args:
-        tool_call_id: the id of the `ToolCall` it answers.
-        name: the tool's name as the model sees it.
-        text: the result as text.
-        is_error: whether the tool did not do what was asked.
-        media: images and the like, for providers that take them in a result.
+        tool_call_id: The id of the `ToolCall` that it answers.
+        name: The tool's name as the model sees it.
+        text: The result as text.
+        is_error: Whether the tool failed.
+        media: Images and other media, for providers that accept them in a tool result.
 
     Example:
         >>> ToolMessage("call_1", "weather", "rain").is_error
@@ -151,6 +151,7 @@ class ToolMessage:
 
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+"""Any message of a conversation."""
 
 
 def _sum(a: int | None, b: int | None) -> int | None:
@@ -159,13 +160,13 @@ def _sum(a: int | None, b: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as a provider reports them; `a + b` sums two reports.
+    """Token counts as a provider reports them; ``a + b`` adds two reports.
 
     Args:
-        input_tokens: prompt tokens, cached ones included.
-        output_tokens: completion tokens.
-        cache_read_tokens: the part of `input_tokens` read from the provider's prompt cache; None if never reported.
-        cache_write_tokens: the part of `input_tokens` written to it; None if never reported.
+        input_tokens: Prompt tokens, cached ones included.
+        output_tokens: Completion tokens.
+        cache_read_tokens: The part of `input_tokens` read from the provider's prompt cache; None if not reported.
+        cache_write_tokens: The part of `input_tokens` written to the prompt cache; None if not reported.
 
     Example:
         >>> Usage(100, 5) + Usage(120, 7, cache_read_tokens=90)
@@ -179,7 +180,7 @@ class Usage:
 
     @property
     def total(self) -> int:
-        """Input and output tokens together."""
+        """The sum of input and output tokens."""
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
@@ -192,12 +193,12 @@ class Usage:
 
 
 def last_user_text(messages: Sequence[Message]) -> str:
-    """The text of the last user message, or an empty string when there is none."""
+    """Return the text of the last user message, or an empty string if there is none."""
     return next((m.text for m in reversed(messages) if isinstance(m, UserMessage)), "")
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """A model's arguments as an object; None when they are not one. Empty text is an empty object."""
+    """Parse arguments as a JSON object; empty text is an empty object. Return None for anything else."""
     if not text.strip():
         return {}
     try:
