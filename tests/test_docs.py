@@ -116,7 +116,7 @@ def test_the_typed_advisor_of_the_page_passes_a_strict_type_checker(tmp_path: Pa
 
 def test_the_readme_lists_every_extra() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    listed = (ROOT / "README.md").read_text("utf-8").partition("\nExtras: ")[2].partition("A missing one")[0]
+    listed = (ROOT / "README.md").read_text("utf-8").partition("\nExtras: ")[2].partition("If an extra")[0]
     assert set(re.findall(r"`(\w+)`", listed)) == set(extras)
 
 

@@ -116,7 +116,7 @@ def test_the_gate_lets_nothing_run_that_was_declined(ask: Ask, page: SimpleNames
         client = ChatClient(ScriptedChatModel([*script, *script]), tools=[look_up, wipe], advisors=[gate])
         RAN.clear()
         *_, word, disk = results(ask(client, "Go"))
-        assert (word, disk) == ("b is a word", "Not run: the user declined. Go on without it.")
+        assert (word, disk) == ("b is a word", "Not run: the user declined. Continue without it.")
         assert RAN == ["b"]
         assert results(ask(client, "Go", context={"admin": True}))[-1] == "C is empty"
 
@@ -186,5 +186,5 @@ def test_a_subclass_changes_what_a_late_round_is_sent(ask: Ask, page: SimpleName
     client = ChatClient(model, tools=[look_up], advisors=[page.Reminding("regex", run_unrevealed=True)])
     ask(client, "Go")
     ends = [getattr(request.messages[-1], "text", "") for request in model.requests]
-    assert ends[5:] == ["Come to an end.", "Come to an end."]
-    assert "Come to an end." not in ends[:5]
+    assert ends[5:] == ["Finish now.", "Finish now."]
+    assert "Finish now." not in ends[:5]
