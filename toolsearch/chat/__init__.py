@@ -1,1 +1,36 @@
-"""chat."""
+"""Chat requests and responses, stream events, the model protocol and token counting."""
+
+from .errors import StructuredOutputError
+from .events import ChatChunk, RoundStarted, StreamEvent, ToolFinished, ToolStarted, TurnFinished
+from .model import ChatModel, NamedModel, OutputSchemaModel
+from .requests import ChatRequest, OutputSchema
+from .responses import ChatResponse
+from .search_report import SearchRecord, ToolSearchReport
+from .tokens import CounterName, EstimateTokenCounter, TiktokenCounter, TokenCounter, count_json, token_counter
+from .turn_memory import TurnMemory, TurnMemoryProvider
+
+__all__ = [
+    "ChatChunk",
+    "ChatModel",
+    "ChatRequest",
+    "ChatResponse",
+    "CounterName",
+    "EstimateTokenCounter",
+    "NamedModel",
+    "OutputSchema",
+    "OutputSchemaModel",
+    "RoundStarted",
+    "SearchRecord",
+    "StreamEvent",
+    "StructuredOutputError",
+    "TiktokenCounter",
+    "TokenCounter",
+    "ToolFinished",
+    "ToolSearchReport",
+    "ToolStarted",
+    "TurnFinished",
+    "TurnMemory",
+    "TurnMemoryProvider",
+    "count_json",
+    "token_counter",
+]

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Errors that carry a chat response."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["StructuredOutputError"]
 
 
 class StructuredOutputError(ToolSearchError):
-    """A model gave no answer of the type that was asked for; the last `OutputError` is the ``__cause__``.
+    """A turn without an answer of the requested type; the last `OutputError` is the ``__cause__``.
 
     Attributes:
-        response: the turn as it ended: its messages with the last answer, and the usage of all rounds and attempts.
-        problem: what is wrong with that answer.
+        response: The turn as it ended: its messages with the last answer, and the usage of all rounds and attempts.
+        problem: What is wrong with the last answer.
     """
 
     def __init__(self, message: str, *, response: ChatResponse, problem: str) -> None:

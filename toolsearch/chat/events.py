@@ -1,4 +1,4 @@
-"""TODO."""
+"""Events of a stream: chunks of the answer, rounds, tool calls and the end of the turn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..messages import ToolCall, ToolMessage
 from .requests import ChatRequest
 from .responses import ChatResponse
 
-__all__ = ["ChatChunk", "RoundStarted", "ToolStarted", "ToolFinished", "TurnFinished", "StreamEvent"]
+__all__ = ["ChatChunk", "RoundStarted", "StreamEvent", "ToolFinished", "ToolStarted", "TurnFinished"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,9 @@ class ChatChunk:
     """A piece of a streamed answer.
 
     Args:
-        text: the text that came with it; may be empty.
-        tool_calls: the (pieces of) calls that came with it; they stay inside the client.
-        raw: the provider's own chunk.
+        text: The text of this piece; may be empty.
+        tool_calls: Tool calls, or parts of them, in this piece. The client does not pass them on.
+        raw: The provider's own chunk.
     """
 
     text: str = ""
@@ -29,7 +29,12 @@ class ChatChunk:
 
 @dataclass(frozen=True, slots=True)
 class RoundStarted:
-    """The model is about to be asked; `number` counts from 1 within the turn, whatever asks again."""
+    """A request is about to be sent to the model.
+
+    Args:
+        number: The round within the turn, from 1. Retries count too.
+        request: The request that is sent.
+    """
 
     number: int
     request: ChatRequest = field(repr=False)
@@ -37,14 +42,14 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool call begins."""
+    """A tool call is about to run."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call ended with `message` as the result for the model."""
+    """A tool call ended; `message` is the tool result for the model."""
 
     call: ToolCall
     message: ToolMessage
@@ -52,9 +57,10 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """The turn is over; the last event of every stream that was not left early."""
+    """The turn is over: the last event of every stream that is read to its end."""
 
     response: ChatResponse
 
 
 StreamEvent: TypeAlias = ChatChunk | RoundStarted | ToolStarted | ToolFinished | TurnFinished
+"""Any event of a stream."""

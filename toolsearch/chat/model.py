@@ -1,4 +1,4 @@
-"""`ChatModel`: what talks to a provider."""
+"""Chat models: the protocol that a provider adapter implements, and its optional parts."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from .events import ChatChunk
 from .requests import ChatRequest
 from .responses import ChatResponse
 
-__all__ = ["ChatModel"]
+__all__ = ["ChatModel", "NamedModel", "OutputSchemaModel"]
 
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Sends one request to a model and returns its answer. It sends tools and never runs them.
+    """An adapter for a provider: sends one request to a model and returns its answer. It never runs tools.
 
-    A stream yields chunks and last the aggregate, a `ChatResponse` with whole tool calls and the usage.
-    A model whose provider can hold an answer to a JSON Schema has an attribute ``supports_output_schema`` that is
-    True, and sends `ChatRequest.output_schema`; without it the model is told in words.
-    For observers a model may have ``model_name`` and ``provider_name``, e.g. ``"gpt-5-mini"`` and ``"openai"``.
+    A stream yields chunks, and last the aggregate: a `ChatResponse` with complete tool calls and the usage.
+    Implementations raise `ProviderError` if the provider fails, and `ProviderProtocolError` if a stream breaks off.
 
-    Implementations raise `ProviderError`, and `ProviderProtocolError` for a stream that ends without its end.
+    An adapter can also implement `OutputSchemaModel` and `NamedModel`.
+
+    Example:
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> isinstance(ScriptedChatModel(["Hello"]), ChatModel)
+        True
     """
 
     def call(self, request: ChatRequest) -> ChatResponse:
@@ -29,13 +32,45 @@ class ChatModel(Protocol):
         ...
 
     async def acall(self, request: ChatRequest) -> ChatResponse:
-        """Return the answer, without holding the event loop."""
+        """Return the answer without blocking the event loop."""
         ...
 
     def stream(self, request: ChatRequest) -> Iterator[ChatChunk | ChatResponse]:
-        """Yield the answer's chunks as they come, then the aggregate."""
+        """Yield the chunks of the answer as they arrive, then the aggregate."""
         ...
 
     def astream(self, request: ChatRequest) -> AsyncIterator[ChatChunk | ChatResponse]:
-        """Yield the answer's chunks as they come, then the aggregate, without holding the event loop."""
+        """Yield the chunks of the answer as they arrive, then the aggregate, without blocking the event loop."""
+        ...
+
+
+@runtime_checkable
+class OutputSchemaModel(Protocol):
+    """Optional part of a `ChatModel`: structured output that the provider enforces.
+
+    Attributes:
+        supports_output_schema: Whether the model sends `ChatRequest.output_schema` to the provider. Without it the
+            schema is described to the model in instructions.
+    """
+
+    supports_output_schema: bool
+
+
+@runtime_checkable
+class NamedModel(Protocol):
+    """Optional part of a `ChatModel`: names for observers.
+
+    Attributes:
+        model_name: The model, e.g. ``"gpt-5-mini"``.
+        provider_name: The provider, e.g. ``"openai"``.
+    """
+
+    @property
+    def model_name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def provider_name(self) -> str:
+        """The provider's name."""
         ...

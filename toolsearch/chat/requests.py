@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back: requests, responses, chunks and events."""
+"""Chat requests: everything that is sent to a model for one answer."""
 
 from __future__ import annotations
 
@@ -14,21 +14,18 @@ if TYPE_CHECKING:
     from ..tools.tool import Tool
     from .turn_memory import TurnMemory
 
-__all__ = [
-    "ChatRequest",
-    "OutputSchema",
-]
+__all__ = ["ChatRequest", "OutputSchema"]
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """What form a provider is to hold the answer to, for models with `supports_output_schema`.
+    """A JSON Schema that the provider enforces on the answer, for models with `supports_output_schema`.
 
     Args:
-        name: what the form is called, in the characters a-z A-Z 0-9 _ -.
-        schema: a JSON Schema whose root is an object.
+        name: A name for the schema, of the characters a-z A-Z 0-9 _ -.
+        schema: A JSON Schema whose root is an object.
 
     Example:
         >>> OutputSchema("city", {"type": "object", "properties": {"name": {"type": "string"}}}).name
@@ -41,19 +38,19 @@ class OutputSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """One request on its way down the chain of advisors to the model. Immutable; `replace` makes a changed copy.
+    """One request on its way through the chain of advisors to the model. Immutable; `replace` makes a changed copy.
 
     Args:
-        messages: the whole conversation to send, oldest first.
-        tools: the tools whose definitions are sent, in this order.
-        options: provider options (temperature and so on), passed through by name.
-        context: the application's own values; they reach tools and advisors, never the model.
-        session_id: whose conversation this is; None for a turn that leaves nothing behind.
-        tenant_id: keeps the sessions of several customers apart.
-        output_schema: the form the provider is to hold the answer to; set by `StructuredOutputAdvisor`.
-        buffered: hold streamed text back until the advisor that set this returns its response; then the text of that
-            response is shown, and nothing of rejected answers or earlier rounds.
-        memory: set by the client where an advisor further in than the tool loop keeps the conversation.
+        messages: The whole conversation to send, oldest first.
+        tools: The tools whose definitions are sent, in this order.
+        options: Provider options such as ``temperature``, passed through by name.
+        context: Values of the application. Tools and advisors can read them; the model never sees them.
+        session_id: The session that the turn belongs to; None for a turn that nothing is stored of.
+        tenant_id: The tenant of the session; sessions of different tenants are separate.
+        output_schema: The schema that the provider enforces on the answer; set by `StructuredOutputAdvisor`.
+        buffered: Whether streamed text is held back until the advisor that set this returns its response. Then the
+            text of that response is streamed, and nothing of rejected answers or earlier rounds.
+        memory: Set by the client if an advisor inside the tool loop stores the conversation.
 
     Example:
         >>> from toolsearch.messages import UserMessage

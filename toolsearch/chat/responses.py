@@ -1,4 +1,4 @@
-"""TODO."""
+"""Chat responses: the answer of a model, or of an advisor in its place."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ __all__ = ["ChatResponse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatResponse:
-    """What a model, or an advisor in its place, answers. Immutable; `replace` makes a changed copy.
+    """The answer of a model, or of an advisor in its place. Immutable; `replace` makes a changed copy.
 
     Args:
-        messages: all new messages of the turn, oldest first, to be sent back next time; a model gives one.
-        usage: tokens, summed over the rounds of the turn.
-        finish_reason: why it ended: the provider's word (``stop``, ``length``, ``tool_calls``, ...), or
+        messages: All new messages of the turn, oldest first. Send them back with the next request. A model returns
+            exactly one.
+        usage: Token counts, summed over the rounds of the turn.
+        finish_reason: Why the turn ended: the provider's word (``stop``, ``length``, ``tool_calls``, ...),
             ``return_direct`` or ``tool_call_limit``.
-        candidates: where a provider gave several answers, all of them; `messages` holds the one chosen.
-        tool_search: what tool search did in this turn, where it was on.
-        output: what the answer says as the type that was asked for by ``output_type=``; None where no answer was
-            checked: none was asked for, or the turn ended with tool results or tool calls instead of an answer.
-        raw: the provider's own response object, of the last round.
-        streamed_in: set by the drivers: the turn in whose stream its text has already been shown.
+        candidates: All answers if the provider returned several; `messages` contains the chosen one.
+        tool_search: What tool search did in this turn; None without tool search.
+        output: The answer as the type given by ``output_type=``. None if no type was requested, or if the turn ended
+            with tool calls or tool results instead of an answer.
+        raw: The provider's own response object of the last round.
+        streamed_in: Set by the drivers: the id of the turn in whose stream the text was already sent.
 
     Example:
         >>> ChatResponse.from_text("Hello").with_text("HELLO").text
@@ -51,18 +52,18 @@ class ChatResponse:
 
     @classmethod
     def from_text(cls, text: str, **fields: Any) -> ChatResponse:
-        """A response of one assistant message, for advisors that answer themselves."""
+        """Make a response of one assistant message, for advisors that answer without the model."""
         return cls(messages=(AssistantMessage(text),), **fields)
 
     @classmethod
     def from_candidates(cls, candidates: Sequence[AssistantMessage], **fields: Any) -> ChatResponse:
-        """A response from a provider's several answers: the first with tool calls, else the first."""
+        """Make a response from several answers; choose the first with tool calls, else the first."""
         chosen = next((c for c in candidates if c.tool_calls), candidates[0] if candidates else AssistantMessage())
         return cls(messages=(chosen,), candidates=candidates if len(candidates) > 1 else (), **fields)
 
     @property
     def message(self) -> AssistantMessage:
-        """The last assistant message; an empty one when there is none."""
+        """The last assistant message; an empty message if there is none."""
         return next((m for m in reversed(self.messages) if isinstance(m, AssistantMessage)), AssistantMessage())
 
     @property
@@ -72,7 +73,7 @@ class ChatResponse:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls the last assistant message asks for."""
+        """The tool calls of the last assistant message."""
         return self.message.tool_calls
 
     def replace(self, **changes: Any) -> ChatResponse:
@@ -80,7 +81,7 @@ class ChatResponse:
         return dataclasses.replace(self, **changes)
 
     def with_text(self, text: str) -> ChatResponse:
-        """Return a copy whose last assistant message says `text`."""
+        """Return a copy with `text` as the text of the last assistant message."""
         last = self.message
         messages = [m for m in self.messages if m is not last]
         at = next((i for i, m in enumerate(self.messages) if m is last), len(messages))

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Reports of what tool search did in one turn."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["SearchRecord", "ToolSearchReport"]
 
 @dataclass(frozen=True, slots=True)
 class SearchRecord:
-    """One search of the model: what it asked and what it was given.
+    """One search of the model and its hits.
 
     Args:
-        query: the query as the model wrote it.
-        hits: names of the tools it was told of, best first.
-        category: the category it asked for, if any.
+        query: The query as the model wrote it.
+        hits: Names of the tools in the search result, best first.
+        category: The category that the model chose, or None.
 
     Example:
         >>> SearchRecord("weather", ("get_weather",)).hits
@@ -28,15 +28,15 @@ class SearchRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSearchReport:
-    """What tool search did in one turn, in tokens as `counter` counts them.
+    """Effects of tool search in one turn; token counts are by `counter`.
 
     Args:
-        searches: the searches of the turn, in order.
-        revealed: the tools disclosed in this turn, in order.
-        tokens_avoided: tokens of definitions that plain tool calling would have sent in the same rounds.
-        tokens_spent: tokens that only tool search sends: the definition of `tool_search` and the instructions in each round,
-            searches and their results in each later round, and whole rounds in which the model did nothing but search.
-        counter: what counted: the name of a tokenizer, or of an estimate.
+        searches: The searches of the turn, in order.
+        revealed: The tools revealed in this turn, in order.
+        tokens_avoided: Tokens of tool definitions that plain tool calling would have sent in the same rounds.
+        tokens_spent: Tokens that only tool search sends: the definition of `tool_search` and the instructions in
+            each round, searches and their results in each later round, and rounds in which the model only searched.
+        counter: The name of the tokenizer or estimate that counted.
 
     Example:
         >>> ToolSearchReport(tokens_avoided=900, tokens_spent=250).tokens_saved
@@ -51,5 +51,5 @@ class ToolSearchReport:
 
     @property
     def tokens_saved(self) -> int:
-        """Tokens saved in the whole turn; negative where tool search cost more than it avoided."""
+        """Tokens saved in the whole turn; negative if tool search cost more than it avoided."""
         return self.tokens_avoided - self.tokens_spent

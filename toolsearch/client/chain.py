@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..chat.turn_memory import KeepsTurns, TurnMemory
+from ..chat.turn_memory import TurnMemory, TurnMemoryProvider
 from ..errors import ConfigurationError
 from ..loop.advisor import Advisor, in_order
 from ..loop.tool_calling import ToolCallingAdvisor
@@ -44,7 +44,7 @@ def inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
     """Return what keeps the turn, if a memory advisor is further in than the tool loop."""
     inside = False
     for advisor in chain:
-        if inside and isinstance(advisor, KeepsTurns):
+        if inside and isinstance(advisor, TurnMemoryProvider):
             return advisor.turn_memory()
         inside = inside or isinstance(advisor, ToolCallingAdvisor)
     return None
@@ -58,7 +58,7 @@ def _check_one_tool_advisor(advisors: Sequence[Advisor]) -> None:
 
 
 def _check_one_memory(advisors: Sequence[Advisor]) -> None:
-    keepers = [advisor for advisor in advisors if isinstance(advisor, KeepsTurns)]
+    keepers = [advisor for advisor in advisors if isinstance(advisor, TurnMemoryProvider)]
     if len(keepers) > 1:
         found = ", ".join(f"{type(keeper).__name__}(order={keeper.order})" for keeper in keepers)
         raise ConfigurationError(f"a chain has one memory advisor, this one has {len(keepers)}: {found}; keep one")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..chat.errors import StructuredOutputError
-from ..chat.model import ChatModel
+from ..chat.model import ChatModel, OutputSchemaModel
 from ..chat.requests import ChatRequest, OutputSchema
 from ..chat.responses import ChatResponse
-from ..chat.turn_memory import KeepsTurns
+from ..chat.turn_memory import TurnMemoryProvider
 from ..errors import ConfigurationError
 from ..loop.advisor import Advisor, in_order
 from ..loop.effects import AdvisorFlow
@@ -121,7 +121,7 @@ def with_structured_output(advisors: Sequence[Advisor], output_type: object, mod
             "output_type="
         )
     loop = next((advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor)), None)
-    outer = [advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor | KeepsTurns)]
+    outer = [advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor | TurnMemoryProvider)]
     chosen = given[0] if given else StructuredOutputAdvisor(order=max([_ORDER, *(advisor.order for advisor in outer)]))
     if output_type is not None:
         chosen = chosen._for(output_type, chosen.order)
@@ -137,7 +137,7 @@ def with_structured_output(advisors: Sequence[Advisor], output_type: object, mod
     attempts = _Attempts(
         chosen,
         chosen.converter,
-        native=chosen.native and bool(getattr(model, "supports_output_schema", False)),
+        native=chosen.native and isinstance(model, OutputSchemaModel) and model.supports_output_schema,
         should_continue=has_tool_calls if loop is None else loop.should_continue,
     )
     chain = in_order((*others, attempts))
