@@ -1,14 +1,11 @@
-"""The documentation: every Python block of README.md and docs/ runs as written, every link and example holds."""
+"""The documentation: Python blocks of the pages run, links lead to files, and examples in docstrings hold."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
-import os
 import pkgutil
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,14 +20,17 @@ from toolsearch.testing import OpenAIWireServer
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = {"faiss", "httpx2", "mcp", "mcp_types", "numpy", "openai", "opentelemetry", "pydantic_settings"}
-"""Packages that an extra brings."""
+"""Packages that only an extra installs."""
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#]+)(#[^)]*)?\)")
+DEEP_IMPORT = re.compile(r"^(?:from|import) toolsearch\.\w+\.\S+.*", re.MULTILINE)
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 def agent(request: Any) -> Any:
-    """A simple model for the pages: it searches, calls the first tool it finds, and answers."""
+    """Stand in for the model of the pages: search, call the first tool found, and answer."""
     body = request.json
     last, names = body["messages"][-1], [tool["function"]["name"] for tool in body.get("tools", [])]
     if body.get("response_format"):
@@ -44,7 +44,7 @@ def agent(request: Any) -> Any:
 
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What the environment says of the provider: a local server instead of the real one."""
+    """Point the environment variables of the OpenAI SDK to a local server."""
     with OpenAIWireServer(agent) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "test")
@@ -52,8 +52,8 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @contextmanager
-def whose_extras_are_there() -> Iterator[None]:
-    """Skip the test where an example needs an extra that is not installed."""
+def skip_without_extras() -> Iterator[None]:
+    """Skip the test if the code needs an extra that is not installed."""
     try:
         yield
     except MissingExtraError as error:
@@ -64,28 +64,28 @@ def whose_extras_are_there() -> Iterator[None]:
         pytest.skip(str(error))
 
 
-class Examples(doctest.DocTestRunner):
-    """Runs the examples of a docstring; where an extra is missing, the test is skipped."""
+class DocstringRunner(doctest.DocTestRunner):
+    """Runner of docstring examples that skips the test if an extra is not installed."""
 
     def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
-        with whose_extras_are_there():
+        with skip_without_extras():
             if isinstance(exc_info[1], ImportError):
                 raise exc_info[1]
         super().report_unexpected_exception(out, test, example, exc_info)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_python_blocks_of_a_page_run_as_written(
+@each_page
+def test_python_blocks_run_as_written(
     page: Path, provider: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One after the other in one namespace, in an empty folder."""
+    """The blocks of a page run in order, in one namespace and an empty folder."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": f"docs.{page.stem}"}
     text = page.read_text("utf-8")
     for block in BLOCK.finditer(text):
         line = text.count("\n", 0, block.start()) + 1
         code = compile("\n" * line + block.group(1), str(page), "exec", dont_inherit=True)
-        with whose_extras_are_there():
+        with skip_without_extras():
             exec(code, namespace)
     for value in namespace.values():
         close = getattr(value, "close", None)
@@ -93,25 +93,24 @@ def test_the_python_blocks_of_a_page_run_as_written(
             close()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
+@each_page
+def test_python_blocks_import_only_from_public_packages(page: Path) -> None:
+    blocks = BLOCK.findall(page.read_text("utf-8"))
+    assert [line for block in blocks for line in DEEP_IMPORT.findall(block)] == []
+
+
+@each_page
+def test_links_between_pages_lead_to_files(page: Path) -> None:
     missing = [m.group(1) for m in LINK.finditer(page.read_text("utf-8")) if not (page.parent / m.group(1)).exists()]
     assert missing == []
 
 
-@pytest.mark.slow
-def test_the_typed_advisor_of_the_page_passes_a_strict_type_checker(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
+def test_the_typed_advisor_of_the_page_is_type_checked() -> None:
+    """`make lint` checks `tests/typing` with mypy in strict mode; the file there equals the block of the page."""
     page = (ROOT / "docs" / "how-to" / "advisors.md").read_text("utf-8")
     (typed,) = [block for block in BLOCK.findall(page) if "AdvisorFlow" in block]
-    example = tmp_path / "example.py"
-    example.write_text(typed, "utf-8")
-    # What is in the library's own modules is for `make lint`, as it is silent where the library is installed.
-    options = ["--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={tmp_path}"]
-    command = [sys.executable, "-m", "mypy", *options, str(example)]
-    environment = {**os.environ, "MYPYPATH": str(ROOT)}
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
+    checked = (ROOT / "tests" / "typing" / "advisor_page.py").read_text("utf-8")
+    assert checked.partition("\n\n")[2] == typed
 
 
 def test_the_readme_lists_every_extra() -> None:
@@ -120,37 +119,39 @@ def test_the_readme_lists_every_extra() -> None:
     assert set(re.findall(r"`(\w+)`", listed)) == set(extras)
 
 
+def test_every_public_package_has_a_reference_page() -> None:
+    packages = ["toolsearch", *(path.parent.name for path in (ROOT / "toolsearch").glob("*/__init__.py"))]
+    pages = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs" / "reference").glob("*.md")}
+    assert sorted(pages) == sorted(packages)
+    for name, text in pages.items():
+        module = name if name == "toolsearch" else f"toolsearch.{name}"
+        assert f"\n::: {module}\n" in text
+
+
+def test_the_readme_names_every_public_package() -> None:
+    text = (ROOT / "README.md").read_text("utf-8").partition("\nPublic API: ")[2].partition("\n\n")[0]
+    named = {name.removeprefix("toolsearch").removeprefix(".") for name in re.findall(r"`([\w.]+)`", text)} - {""}
+    assert named == {path.parent.name for path in (ROOT / "toolsearch").glob("*/__init__.py")}
+
+
 def modules() -> list[str]:
-    names = ["toolsearch"]
-    for info in pkgutil.walk_packages(toolsearch.__path__, "toolsearch."):
-        names.append(info.name)
-    return sorted(name for name in names if not name.endswith("__main__"))
+    found = (info.name for info in pkgutil.walk_packages(toolsearch.__path__, "toolsearch."))
+    return ["toolsearch", *sorted(name for name in found if not name.endswith("__main__"))]
 
 
 @pytest.mark.parametrize("name", modules())
-def test_the_examples_in_docstrings_hold(name: str, provider: None) -> None:
-    with whose_extras_are_there():
+def test_examples_in_docstrings_hold(name: str, request: pytest.FixtureRequest) -> None:
+    with skip_without_extras():
         module = importlib.import_module(name)
-    runner = Examples(optionflags=doctest.NORMALIZE_WHITESPACE)
-    for test in doctest.DocTestFinder(exclude_empty=True).find(module):
+    tests = [test for test in doctest.DocTestFinder(exclude_empty=True).find(module) if test.examples]
+    if any("OpenAIChatModel" in example.source for test in tests for example in test.examples):
+        request.getfixturevalue("provider")
+    runner = DocstringRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for test in tests:
         runner.run(test)
     assert runner.summarize(verbose=False).failed == 0
 
 
-def test_every_public_class_has_an_example() -> None:
-    data = {"ChatChunk", "RoundStarted", "ToolStarted", "ToolFinished", "TurnFinished"}
-    lacking = [
-        name
-        for name in toolsearch.__all__
-        if isinstance(thing := getattr(toolsearch, name), type)
-        and ">>>" not in (thing.__doc__ or "")
-        and not issubclass(thing, Exception)
-        and not getattr(thing, "_is_protocol", False)
-        and name not in data
-    ]
-    assert lacking == []
-
-
-def test_changelog_and_version_agree() -> None:
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert f'version = "{toolsearch.__version__}"' in text
+def test_the_version_is_the_same_in_code_and_metadata() -> None:
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert metadata["project"]["version"] == toolsearch.__version__
