@@ -1,4 +1,4 @@
-"""The example advisors of docs/how-to/advisors.md, as written there, in every driver."""
+"""The advisors of `docs/how-to/advisors.md`, run from the page in every driver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ask = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def page() -> SimpleNamespace:
-    """What the page defines, by name."""
+    """Return the names that the blocks of the page define."""
     namespace: dict[str, Any] = {"__name__": "docs.advisors"}
     for block in BLOCK.findall(PAGE.read_text("utf-8")):
         exec(compile(block, str(PAGE), "exec", dont_inherit=True), namespace)
@@ -44,7 +44,7 @@ def wipe(disk: str) -> str:
     return f"{disk} is empty"
 
 
-def test_every_class_of_the_page_is_tested_here(page: SimpleNamespace) -> None:
+def test_every_class_of_the_page_is_tested(page: SimpleNamespace) -> None:
     defined = re.findall(r"^class (\w+)", PAGE.read_text("utf-8"), re.MULTILINE)
     own = Path(__file__).read_text("utf-8")
     assert [name for name in defined if f"page.{name}(" not in own and name != "Redactor"] == []
@@ -58,8 +58,10 @@ def test_a_typed_advisor_signs_each_answer(ask: Ask, page: SimpleNamespace) -> N
 BUSY = ProviderError("busy", status=503, retryable=True)
 
 
-@pytest.mark.parametrize("first", [BUSY, ScriptedStream("Half an ans", error=BUSY, after=2)], ids=["at once", "later"])
-def test_retry_waits_longer_each_time_and_shows_no_text_twice(ask: Ask, page: SimpleNamespace, first: Any) -> None:
+@pytest.mark.parametrize(
+    "first", [BUSY, ScriptedStream("Half an ans", error=BUSY, after=2)], ids=["at-once", "in-the-middle"]
+)
+def test_retry_backs_off_and_shows_text_once(ask: Ask, page: SimpleNamespace, first: Any) -> None:
     clock = FakeClock()
     script = [[("look_up", {"word": "a"})], first, BUSY, "Here you are."]
     client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Retry()], clock=clock)
@@ -67,11 +69,11 @@ def test_retry_waits_longer_each_time_and_shows_no_text_twice(ask: Ask, page: Si
     outcome = ask(client, "Go")
     assert outcome.text_shown == outcome.response.text == "Here you are."
     assert clock.sleeps == [1.0, 2.0]
-    assert RAN == ["a"]  # the round is tried again, not the turn
+    assert RAN == ["a"]  # retries the round, not the turn
 
 
 @pytest.mark.parametrize("retryable", [True, False])
-def test_retry_gives_up_when_it_cannot_help(ask: Ask, page: SimpleNamespace, retryable: bool) -> None:
+def test_retry_raises_the_last_error(ask: Ask, page: SimpleNamespace, retryable: bool) -> None:
     clock = FakeClock()
     script = [ProviderError(f"no {n}", retryable=retryable) for n in range(3)]
     client = ChatClient(ScriptedChatModel(script), advisors=[page.Retry()], clock=clock)
@@ -80,7 +82,7 @@ def test_retry_gives_up_when_it_cannot_help(ask: Ask, page: SimpleNamespace, ret
     assert clock.sleeps == ([1.0, 2.0] if retryable else [])
 
 
-def test_redaction_holds_wherever_the_secret_is_cut(ask: Ask, page: SimpleNamespace) -> None:
+def test_redaction_works_for_any_chunk_boundary(ask: Ask, page: SimpleNamespace) -> None:
     text = "Your key sk-abc123 and sk-9 remain."
     for cut in range(1, len(text)):
         answer = [ChatChunk(text[:cut]), ChatChunk(text[cut:])]
@@ -89,7 +91,7 @@ def test_redaction_holds_wherever_the_secret_is_cut(ask: Ask, page: SimpleNamesp
         assert not any("sk-" in chunk for chunk in outcome.chunks)
 
 
-def test_the_audit_has_a_line_for_each_round(ask: Ask, page: SimpleNamespace) -> None:
+def test_audit_writes_a_line_for_each_round(ask: Ask, page: SimpleNamespace) -> None:
     lines: list[str] = []
     script = [[("look_up", {"word": "a"}), ("nothing", {})], "Done."]
     client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Audit(lines.append)])
@@ -101,16 +103,16 @@ def test_the_audit_has_a_line_for_each_round(ask: Ask, page: SimpleNamespace) ->
     assert second["tokens"] > 0
 
 
-def no_wiping(call: Any, context: Any) -> bool:
-    """Approves everything but one tool, unless the context says more."""
+def only_admins_wipe(call: Any, context: Any) -> bool:
+    """Approve every tool except `wipe`, which needs an admin."""
     return call.name != "wipe" or context.get("admin", False)
 
 
-def test_the_gate_lets_nothing_run_that_was_declined(ask: Ask, page: SimpleNamespace) -> None:
+def test_declined_calls_do_not_run(ask: Ask, page: SimpleNamespace) -> None:
     calls = [("look_up", {"word": "b"}), ("wipe", {"disk": "C"})]
     for gate, first in [
-        (page.PlainApproval(no_wiping), []),
-        (page.Approval(no_wiping, "regex"), [[("tool_search", {"query": "look wipe"})]]),
+        (page.PlainApproval(only_admins_wipe), []),
+        (page.Approval(only_admins_wipe, "regex"), [[("tool_search", {"query": "look wipe"})]]),
     ]:
         script = [*first, calls, "Done."]
         client = ChatClient(ScriptedChatModel([*script, *script]), tools=[look_up, wipe], advisors=[gate])
@@ -122,11 +124,11 @@ def test_the_gate_lets_nothing_run_that_was_declined(ask: Ask, page: SimpleNames
 
 
 def results(outcome: Any) -> list[str]:
-    """What the model was told."""
+    """Return the texts of the tool results."""
     return [message.text for message in outcome.response.messages if isinstance(message, ToolMessage)]
 
 
-def test_the_gate_is_not_asked_about_searches_and_tools_that_will_not_run(ask: Ask, page: SimpleNamespace) -> None:
+def test_approval_is_not_asked_for_searches_and_invalid_calls(ask: Ask, page: SimpleNamespace) -> None:
     asked: list[str] = []
 
     def approve(call: Any, context: Any) -> bool:
@@ -139,8 +141,8 @@ def test_the_gate_is_not_asked_about_searches_and_tools_that_will_not_run(ask: A
     assert asked == ["look_up"]
 
 
-def test_a_gate_may_wait_for_a_person(ask: Ask, page: SimpleNamespace) -> None:
-    """It holds no event loop: in the async drivers it runs in another thread."""
+def test_approval_does_not_block_the_event_loop(ask: Ask, page: SimpleNamespace) -> None:
+    """In the async drivers, a sync `approve` runs in another thread."""
     import threading
 
     threads: list[threading.Thread] = []
@@ -158,21 +160,21 @@ def test_a_gate_may_wait_for_a_person(ask: Ask, page: SimpleNamespace) -> None:
     assert (threads[0] is threading.current_thread()) is not ask.is_async  # type: ignore[attr-defined]
 
 
-def test_progress_tells_of_every_round_while_it_lasts(ask: Ask, page: SimpleNamespace) -> None:
-    told: list[str] = []
+def test_progress_reports_each_round(ask: Ask, page: SimpleNamespace) -> None:
+    events: list[str] = []
     script = [[ChatChunk("One moment."), *call_chunks("look_up", {"word": "a"})], "Done."]
-    client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Progress(told.append)])
+    client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Progress(events.append)])
     outcome = ask(client, "Go")
-    streamed = ask.streams  # type: ignore[attr-defined]  # wrong on purpose
-    without_text = [line for line in told if "look_up" in line]
+    streamed = ask.streams  # type: ignore[attr-defined]
+    without_text = [line for line in events if "look_up" in line]
     assert without_text == ["look_up ...", "look_up = a is a word"]
-    texts = "".join(line for line in told if "look_up" not in line)
+    texts = "".join(line for line in events if "look_up" not in line)
     assert texts == ("One moment.Done." if streamed else "")
     assert outcome.response.text == "Done."
 
 
 def call_chunks(name: str, arguments: dict[str, Any]) -> list[Any]:
-    """The end of a streamed answer that asks for a call."""
+    """Return the end of a streamed answer with a tool call."""
     from toolsearch import AssistantMessage, ChatResponse, ToolCall
 
     call = ToolCall("call_1", name, json.dumps(arguments))
@@ -180,7 +182,7 @@ def call_chunks(name: str, arguments: dict[str, Any]) -> list[Any]:
     return [ChatChunk("", (call,)), ChatResponse(messages=(message,), finish_reason="tool_calls")]
 
 
-def test_a_subclass_changes_what_a_late_round_is_sent(ask: Ask, page: SimpleNamespace) -> None:
+def test_a_subclass_changes_late_requests(ask: Ask, page: SimpleNamespace) -> None:
     script = [*([("look_up", {"word": str(n)})] for n in range(6)), "Done."]
     model = ScriptedChatModel(script)
     client = ChatClient(model, tools=[look_up], advisors=[page.Reminding("regex", run_unrevealed=True)])
