@@ -1,4 +1,4 @@
-"""OpenAIChatModel over a local server: the bytes it sends, what it makes of answers, and its errors."""
+"""OpenAIChatModel with a local server: request bytes, decoded answers, streams and errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Connect = Callable[..., tuple[OpenAIWireServer, OpenAIChatModel]]
 
 @pytest.fixture(name="connect")
 def _connect() -> Iterator[Connect]:
-    """Makes a server with a script and a model connected to it."""
+    """Return a function that starts a scripted server and a model connected to it."""
     with ExitStack() as stack:
 
         def connect(script: Any, **settings: Any) -> tuple[OpenAIWireServer, OpenAIChatModel]:
@@ -100,7 +100,7 @@ def fragment(**fields: Any) -> dict[str, Any]:
     return event({"tool_calls": [{**fields, "function": function}]})
 
 
-# What is sent
+# Requests
 
 
 def test_bytes_of_a_whole_conversation(connect):
@@ -127,7 +127,7 @@ def test_bytes_of_a_whole_conversation(connect):
     assert server.requests[0].headers["authorization"] == "Bearer sk-secret"
 
 
-def test_every_way_sends_the_same_but_for_the_stream_fields(connect):
+def test_all_methods_send_the_same_body_except_stream_fields(connect):
     server, model = connect(["ok"] * 4)
     request = REQUEST.replace(tools=[WEATHER], options={"tool_choice": "required"})
     for ask in WAYS.values():
@@ -137,7 +137,7 @@ def test_every_way_sends_the_same_but_for_the_stream_fields(connect):
     assert bodies[2] == bodies[3] == {**bodies[0], "stream": True, "stream_options": {"include_usage": True}}
 
 
-def test_a_longer_conversation_extends_the_bytes_of_the_shorter(connect):
+def test_a_longer_conversation_keeps_the_prefix_bytes(connect):
     server, model = connect(["one", "two"])
     first = model.call(REQUEST.replace(tools=[WEATHER]))
     model.call(ChatRequest(messages=[*REQUEST.messages, *first.messages, UserMessage("go on")], tools=[WEATHER]))
@@ -146,7 +146,7 @@ def test_a_longer_conversation_extends_the_bytes_of_the_shorter(connect):
     assert one[one.index(b'"tools"') :] == two[two.index(b'"tools"') :]
 
 
-def test_tools_of_the_request_replace_the_models_own_and_are_sent_in_order(connect):
+def test_request_tools_replace_model_tools_in_order(connect):
     server, model = connect(["ok"] * 3, tools=[WEATHER])
     clock, date = Tool("clock", "Tell the time."), Tool("a_date", "Tell the date.")
     for tools in ([], [clock, date], [date, clock]):
@@ -155,7 +155,7 @@ def test_tools_of_the_request_replace_the_models_own_and_are_sent_in_order(conne
     assert names == [["weather"], ["clock", "a_date"], ["a_date", "clock"]]
 
 
-def test_options_of_the_request_win_over_the_models(connect):
+def test_request_options_replace_model_options(connect):
     server, model = connect(["ok"], temperature=0.5, seed=1, extra_body={"top_k": 3})
     model.call(REQUEST.replace(options={"temperature": 0.25, "model": "other", "max_completion_tokens": 9}))
     sent = server.requests[0].json
@@ -163,26 +163,26 @@ def test_options_of_the_request_win_over_the_models(connect):
     assert sent == {"model": "other", "temperature": 0.25, "seed": 1, "top_k": 3, "max_completion_tokens": 9}
 
 
-def test_tool_options_are_left_out_where_no_tools_are_sent(connect):
+def test_tool_options_are_omitted_without_tools(connect):
     server, model = connect(["ok"], tool_choice="auto", parallel_tool_calls=False)
     model.call(REQUEST)
     assert set(server.requests[0].json) == {"model", "messages"}
 
 
-def test_nothing_of_context_or_session_is_sent(connect, ask):
+def test_context_and_session_are_not_sent(connect, ask):
     server, model = connect(["ok"])
     ask(model, REQUEST.replace(context={"key": "hidden"}, session_id="s-hidden", tenant_id="t-hidden"))
     assert b"hidden" not in server.requests[0].body
 
 
-def test_stream_usage_can_be_left_unasked(connect, read):
+def test_stream_usage_can_be_switched_off(connect, read):
     server, model = connect([WireReply(events=[event({"content": "hi"}), event(finish="stop")])], stream_usage=False)
     response = read(model, REQUEST)
     assert "stream_options" not in server.requests[0].json
     assert (response.text, response.usage) == ("hi", Usage())
 
 
-def test_media_of_the_user_are_parts(connect):
+def test_user_media_are_encoded_as_parts(connect):
     server, model = connect(["ok"])
     media = (IMAGE, Media("image/jpeg", url="https://example.org/a.jpg"), Media("audio/mpeg", b"a"))
     model.call(ChatRequest(messages=[UserMessage("Look", (*media, Media("application/pdf", b"p")))]))
@@ -195,7 +195,7 @@ def test_media_of_the_user_are_parts(connect):
     ]
 
 
-def test_media_of_results_follow_after_all_results_of_the_round(connect):
+def test_result_media_follow_after_all_results_of_the_round(connect):
     server, model = connect(["ok"])
     calls = (ToolCall("c1", "draw"), ToolCall("c2", "zip"), ToolCall("c3", "draw"))
     model.call(
@@ -228,7 +228,7 @@ def test_media_of_results_follow_after_all_results_of_the_round(connect):
     ]
 
 
-def test_what_a_model_made_up_cannot_spoil_the_history(connect):
+def test_invented_names_are_encoded_so_that_providers_accept_them(connect):
     server, model = connect(["ok"])
     calls = (ToolCall("a", "multi_tool_use.parallel", " "), ToolCall("b", ""), ToolCall("c", "x" * 200, "not JSON"))
     model.call(ChatRequest(messages=[AssistantMessage("", calls)]))
@@ -237,6 +237,16 @@ def test_what_a_model_made_up_cannot_spoil_the_history(connect):
     assert sent[0]["arguments"] == "{}"
     assert all(0 < len(call["name"]) <= 64 for call in sent)
     assert sent[2]["arguments"] == "not JSON"
+
+
+def test_invalid_parts_of_a_schema_are_not_sent(connect):
+    schema = {"type": "object", "properties": {"tags": {"type": "array"}, "n": {"minimum": "0"}}, "required": None}
+    server, model = connect(["ok"])
+    tool = Tool("odd", "Odd.", schema)
+    model.call(REQUEST.replace(tools=[tool]))
+    sent = server.requests[0].json["tools"][0]["function"]["parameters"]
+    assert sent == {"type": "object", "properties": {"tags": {"type": "array", "items": {}}, "n": {}}}
+    assert tool.parameters is schema
 
 
 def test_lone_surrogates_are_replaced_and_pairs_joined(connect, ask):
@@ -249,17 +259,17 @@ def test_lone_surrogates_are_replaced_and_pairs_joined(connect, ask):
     assert sent["tools"][0]["function"]["parameters"]["properties"] == {"\ufffd": {"enum": ["😀"]}}
 
 
-# What is refused before it is sent
+# Rejected requests
 
 
-def test_too_many_tools_are_refused_with_the_way_out(connect, ask):
+def test_too_many_tools_are_rejected_with_advice(connect, ask):
     server, model = connect([])
-    with pytest.raises(ConfigurationError, match=r"129 tools.*128.*ToolSearchAdvisor"):
+    with pytest.raises(ConfigurationError, match=r"128 tools.*got 129.*ToolSearchAdvisor"):
         ask(model, REQUEST.replace(tools=[Tool(f"t{n}", "x") for n in range(129)]))
     assert server.requests == []
 
 
-def test_the_limit_of_tools_can_be_moved(connect):
+def test_the_tool_limit_can_be_changed(connect):
     server, model = connect(["ok"], max_tools=None)
     model.call(REQUEST.replace(tools=[Tool(f"t{n}", "x") for n in range(200)]))
     assert len(server.requests[0].json["tools"]) == 200
@@ -268,8 +278,8 @@ def test_the_limit_of_tools_can_be_moved(connect):
 @pytest.mark.parametrize(
     ("request_", "match"),
     [
-        (REQUEST.replace(options={"tools": []}), "'tools' is no option"),
-        (REQUEST.replace(options={"stream": True}), "'stream' is no option"),
+        (REQUEST.replace(options={"tools": []}), "'tools' is not an option"),
+        (REQUEST.replace(options={"stream": True}), "'stream' is not an option"),
         (REQUEST.replace(options={"temprature": 1}), "temprature.*extra_body"),
         (REQUEST.replace(options={"user": "\ud83d"}), "surrogates"),
         (REQUEST.replace(options={"metadata": {"a": object()}}), "object"),
@@ -277,19 +287,19 @@ def test_the_limit_of_tools_can_be_moved(connect):
         (ChatRequest(messages=[UserMessage("", (Media("application/zip", b"z"),))]), "application/zip"),
     ],
 )
-def test_what_cannot_be_sent_is_a_configuration_error(connect, ask, request_, match):
+def test_a_request_that_cannot_be_sent_is_a_configuration_error(connect, ask, request_, match):
     server, model = connect([])
     with pytest.raises(ConfigurationError, match=match):
         ask(model, request_)
     assert server.requests == []
 
 
-def test_reserved_options_are_refused_when_the_model_is_made():
-    with pytest.raises(ConfigurationError, match="'messages' is no option"):
+def test_reserved_options_are_rejected_by_the_constructor():
+    with pytest.raises(ConfigurationError, match="'messages' is not an option"):
         OpenAIChatModel("m", messages=[])
 
 
-def test_a_client_and_its_settings_exclude_each_other(connect):
+def test_a_client_with_settings_is_rejected(connect):
     with (
         openai.OpenAI(api_key="k", base_url="http://127.0.0.1:9/v1") as client,
         pytest.raises(ConfigurationError, match="has its own"),
@@ -297,7 +307,7 @@ def test_a_client_and_its_settings_exclude_each_other(connect):
         OpenAIChatModel("m", client=client, api_key="k")
 
 
-def test_a_given_client_is_used_and_left_open(connect):
+def test_a_given_client_is_used_and_not_closed(connect):
     server, _ = connect(["ok"])
     with openai.OpenAI(api_key="mine", base_url=server.base_url) as client:
         with OpenAIChatModel("m", client=client) as model:
@@ -308,14 +318,14 @@ def test_a_given_client_is_used_and_left_open(connect):
     assert server.requests[0].headers["authorization"] == "Bearer mine"
 
 
-def test_a_missing_key_says_how_to_give_one(monkeypatch, ask):
+def test_a_missing_key_error_names_the_argument(monkeypatch, ask):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_ADMIN_KEY", raising=False)
     with pytest.raises(ConfigurationError, match="api_key"):
         ask(OpenAIChatModel("m"), REQUEST)
 
 
-def test_a_missing_sdk_names_the_extra(monkeypatch, ask):
+def test_a_missing_sdk_error_names_the_extra(monkeypatch, ask):
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'toolsearch\[openai\]'"):
         ask(OpenAIChatModel("m", api_key="k"), REQUEST)
@@ -326,7 +336,7 @@ def test_secrets_are_not_shown():
     assert repr(model) == "OpenAIChatModel('m')"
 
 
-# What comes back
+# Responses
 
 
 def body(*choices: dict[str, Any], **fields: Any) -> WireReply:
@@ -344,7 +354,7 @@ def test_usage_and_finish_reason_are_read(connect, ask):
     assert response.raw is not None
 
 
-def test_usage_that_comes_with_every_chunk_is_not_summed(connect, read):
+def test_usage_in_every_chunk_is_not_summed(connect, read):
     events = [
         {**event({"content": c}), "usage": {"prompt_tokens": 10, "completion_tokens": n}}
         for n, c in enumerate("abc", 1)
@@ -353,7 +363,7 @@ def test_usage_that_comes_with_every_chunk_is_not_summed(connect, read):
     assert read(model, REQUEST).usage == Usage(10, 3)
 
 
-def test_of_several_candidates_the_first_with_calls_counts(connect):
+def test_the_first_candidate_with_calls_is_chosen(connect):
     call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
     choices = [
         {"message": {"content": "text"}, "finish_reason": "stop"},
@@ -367,7 +377,7 @@ def test_of_several_candidates_the_first_with_calls_counts(connect):
     assert [candidate.text for candidate in response.candidates] == ["text", ""]
 
 
-def test_of_several_streamed_candidates_the_first_is_passed_on(connect):
+def test_a_stream_passes_on_the_first_candidate(connect):
     events = [
         event({"content": "se"}, index=1),
         event({"content": "fi"}),
@@ -381,7 +391,7 @@ def test_of_several_streamed_candidates_the_first_is_passed_on(connect):
     assert (response.text, response.finish_reason) == ("first", "length")
 
 
-def test_a_refusal_is_the_text(connect):
+def test_a_refusal_becomes_the_text(connect):
     streamed = WireReply(events=[event({"refusal": "I can"}), event({"refusal": "not."}), event(finish="stop")])
     whole = body({"message": {"content": None, "refusal": "I cannot."}, "finish_reason": "stop"})
     _, model = connect([whole, streamed])
@@ -389,7 +399,7 @@ def test_a_refusal_is_the_text(connect):
     assert [piece.text for piece in model.stream(REQUEST)] == ["I can", "not.", "I cannot."]
 
 
-def test_missing_and_repeated_ids_are_made_up_outside_the_ids_in_use(connect):
+def test_missing_and_repeated_ids_are_replaced_by_unused_ids(connect):
     calls = [{"type": "function", "function": {"name": name, "arguments": "{}"}} for name in "abcd"]
     calls[1]["id"] = calls[2]["id"] = "given"
     calls[3]["id"] = ""
@@ -404,7 +414,7 @@ def test_missing_and_repeated_ids_are_made_up_outside_the_ids_in_use(connect):
 @pytest.mark.parametrize(
     ("arguments", "kept"), [("", "{}"), (None, "{}"), ({"a": "é"}, '{"a": "é"}'), ('{"a":', '{"a":')]
 )
-def test_arguments_that_servers_send_otherwise(connect, arguments, kept):
+def test_arguments_in_other_forms_are_read(connect, arguments, kept):
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
     whole = body({"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"})
     streamed = WireReply(events=[event({"tool_calls": [{"index": 0, **call}]}), event(finish="tool_calls")])
@@ -413,7 +423,7 @@ def test_arguments_that_servers_send_otherwise(connect, arguments, kept):
     assert list(model.stream(REQUEST))[-1].tool_calls == (ToolCall("c", "f", kept),)
 
 
-def test_content_in_parts_and_custom_calls_and_legacy_calls(connect):
+def test_content_parts_are_joined_and_other_calls_ignored(connect):
     message = {
         "content": [
             {"type": "thinking", "thinking": "hm"},
@@ -486,7 +496,7 @@ ODD_STREAMS = {
 
 
 @pytest.mark.parametrize("events", ODD_STREAMS.values(), ids=ODD_STREAMS.keys())
-def test_a_streamed_call_is_put_together(connect, read, events):
+def test_a_streamed_call_is_assembled(connect, read, events):
     _, model = connect([WireReply(events=[*events, event(finish="tool_calls")])])
     assert read(model, REQUEST).tool_calls == (WHOLE,)
 
@@ -530,25 +540,25 @@ ODD_PARALLEL_STREAMS = {
 
 
 @pytest.mark.parametrize("events", ODD_PARALLEL_STREAMS.values(), ids=ODD_PARALLEL_STREAMS.keys())
-def test_streamed_parallel_calls_are_kept_apart(connect, read, events):
+def test_streamed_parallel_calls_are_separated(connect, read, events):
     _, model = connect([WireReply(events=[*events, event(finish="tool_calls")])])
     assert read(model, REQUEST).tool_calls == (WHOLE, ToolCall("c2", "weather", '{"city": "Delft"}'))
 
 
-def test_streamed_calls_without_index_and_ids_are_told_apart_by_whole_arguments(connect, read):
+def test_streamed_calls_without_index_and_id_are_separated_by_complete_arguments(connect, read):
     events = [fragment(id="", name="f", arguments='{"n": 1}'), fragment(name="f", arguments='{"n": 2}')]
     _, model = connect([WireReply(events=[*events, event(finish="stop")])])
     response = read(model, REQUEST)
     assert response.tool_calls == (ToolCall("call_1", "f", '{"n": 1}'), ToolCall("call_2", "f", '{"n": 2}'))
 
 
-def test_comments_and_missing_done_are_fine(connect, read):
+def test_comments_and_a_missing_done_event_are_accepted(connect, read):
     _, model = connect([WireReply(events=[event({"content": "hi"}), event(finish="stop")], done=False)])
     assert read(model, REQUEST).text == "hi"
 
 
-def test_text_arrives_before_the_answer_is_over(connect):
-    """The server sends the second event only after the client has the first."""
+def test_text_arrives_before_the_answer_ends(connect):
+    """The server sends the second event only after the client has received the first."""
     seen: list[str] = []
 
     def events() -> Iterator[dict[str, Any]]:
@@ -614,7 +624,7 @@ def test_a_cancelled_async_stream_closes_the_http_response(connect):
     gc.collect()
 
 
-def test_the_connection_is_kept_for_the_next_request(connect):
+def test_connections_are_reused(connect):
     server, model = connect(["ok"] * 3)
     assert [model.call(REQUEST).text for _ in range(3)] == ["ok"] * 3
     assert server.connections_made == 1
@@ -633,8 +643,8 @@ def test_each_event_loop_has_its_own_connections(connect):
     assert server.connections_made == 3
 
 
-def test_a_model_that_is_not_closed_leaves_nothing_open_in_any_event_loop(connect, caplog):
-    """What is left of the loop before is collected in the next; unclosed sockets would be warnings, and so errors."""
+def test_an_unclosed_model_leaves_no_open_connection(connect, caplog):
+    """Leftovers of one loop are collected in the next one; a warning about an unclosed socket is an error here."""
     server, model = connect(lambda request: "ok")
 
     async def ask() -> str:
@@ -650,7 +660,7 @@ def test_a_model_that_is_not_closed_leaves_nothing_open_in_any_event_loop(connec
     assert [record for record in caplog.records if record.name == "asyncio" and record.levelname == "ERROR"] == []
 
 
-def test_a_model_dropped_in_a_running_loop_is_closed_in_it(connect, caplog):
+def test_a_dropped_model_is_closed_in_its_loop(connect, caplog):
     server, _ = connect(lambda request: "ok")
 
     async def ask() -> str:
@@ -665,12 +675,12 @@ def test_a_model_dropped_in_a_running_loop_is_closed_in_it(connect, caplog):
     assert [record for record in caplog.records if record.name == "asyncio" and record.levelname == "ERROR"] == []
 
 
-def test_a_model_can_be_used_again_in_a_loop_that_has_ended_its_generators(connect):
+def test_a_model_reconnects_after_its_keeper_is_closed(connect):
     _, model = connect(lambda request: "ok")
 
     async def ask() -> str:
         first = await model.acall(REQUEST)
-        await model._own_async[asyncio.get_running_loop()].keeper.aclose()
+        await model._clients._by_loop[asyncio.get_running_loop()].keeper.aclose()
         return first.text + (await model.acall(REQUEST)).text
 
     assert asyncio.run(ask()) == "okok"
@@ -683,7 +693,7 @@ def test_a_model_can_be_used_again_in_a_loop_that_has_ended_its_generators(conne
     ("status", "retryable"),
     [(400, False), (401, False), (404, False), (409, True), (429, True), (500, True), (503, True)],
 )
-def test_statuses_are_provider_errors(connect, ask, status, retryable):
+def test_http_errors_are_provider_errors(connect, ask, status, retryable):
     _, model = connect([ProviderError("the reason", status=status)])
     with pytest.raises(ProviderError, match=r"gpt-test: .*the reason") as caught:
         ask(model, REQUEST)
@@ -692,7 +702,7 @@ def test_statuses_are_provider_errors(connect, ask, status, retryable):
     assert not isinstance(caught.value, ProviderProtocolError)
 
 
-def test_a_quota_that_is_used_up_is_not_worth_a_retry(connect, ask):
+def test_an_exhausted_quota_is_not_retryable(connect, ask):
     error = {"error": {"message": "pay first", "type": "insufficient_quota", "code": "insufficient_quota"}}
     _, model = connect([WireReply(status=429, body=error)])
     with pytest.raises(ProviderError, match="pay first") as caught:
@@ -700,13 +710,13 @@ def test_a_quota_that_is_used_up_is_not_worth_a_retry(connect, ask):
     assert not caught.value.retryable
 
 
-def test_a_server_that_refuses_stream_options_is_explained(connect, read):
+def test_rejected_stream_options_are_explained(connect, read):
     _, model = connect([ProviderError("unknown field stream_options", status=400)])
     with pytest.raises(ProviderError, match="stream_usage=False"):
         read(model, REQUEST)
 
 
-def test_no_server_is_a_retryable_error(connect, ask):
+def test_an_unreachable_server_is_a_retryable_error(connect, ask):
     with OpenAIWireServer() as gone:
         pass
     _, model = connect([], base_url=gone.base_url)
@@ -731,7 +741,7 @@ def test_no_server_is_a_retryable_error(connect, ask):
     ],
     ids=str,
 )
-def test_an_answer_that_is_none_is_a_protocol_error(connect, reply):
+def test_a_malformed_answer_is_a_protocol_error(connect, reply):
     _, model = connect([reply] * 2)
     with pytest.raises(ProviderProtocolError):
         model.call(REQUEST)
@@ -754,13 +764,13 @@ def test_an_answer_that_is_none_is_a_protocol_error(connect, reply):
     ],
     ids=lambda reply: str(reply.events),
 )
-def test_a_stream_without_its_end_is_a_protocol_error(connect, read, reply):
+def test_an_incomplete_stream_is_a_protocol_error(connect, read, reply):
     _, model = connect([reply])
     with pytest.raises(ProviderProtocolError):
         read(model, REQUEST)
 
 
-def test_a_connection_lost_in_a_stream_is_a_retryable_error(connect, read):
+def test_a_lost_connection_is_a_retryable_error(connect, read):
     _, model = connect([WireReply(events=[event({"content": "half"})], cut=True)])
     with pytest.raises(ProviderError) as caught:
         read(model, REQUEST)
@@ -776,35 +786,35 @@ def test_a_connection_lost_in_a_stream_is_a_retryable_error(connect, read):
         ({"message": "busy", "type": "invalid_request_error"}, None, False),
     ],
 )
-def test_an_error_within_a_stream(connect, read, error, status, retryable):
+def test_an_error_event_in_a_stream_is_a_provider_error(connect, read, error, status, retryable):
     _, model = connect([WireReply(events=[event({"content": "half"}), {"error": error}])])
     with pytest.raises(ProviderError, match="busy") as caught:
         read(model, REQUEST)
     assert (caught.value.status, caught.value.retryable) == (status, retryable)
 
 
-def test_the_sdk_tries_again_where_asked_to(connect):
+def test_max_retries_is_passed_to_the_sdk(connect):
     busy = WireReply(status=429, body=b"{}", headers={"retry-after-ms": "1"})
     server, model = connect([busy, "second time"], max_retries=1)
     assert model.call(REQUEST).text == "second time"
     assert len(server.requests) == 2
 
 
-def test_a_script_that_is_over_is_named(connect, ask):
+def test_an_exhausted_script_is_reported(connect, ask):
     _, model = connect(["one"])
     ask(model, REQUEST)
     with pytest.raises(ProviderError, match="request 2 came, but the script has 1 answers"):
         ask(model, REQUEST)
 
 
-def test_many_threads_share_a_model(connect):
+def test_a_model_is_thread_safe(connect):
     _, model = connect(lambda sent: sent.json["messages"][0]["content"])
     with ThreadPoolExecutor(8) as pool:
         texts = list(pool.map(lambda n: model.call(ChatRequest(messages=[UserMessage(f"n{n}")])).text, range(40)))
     assert texts == [f"n{n}" for n in range(40)]
 
 
-def test_the_server_raises_what_its_script_raised():
+def test_the_server_reraises_errors_of_its_script():
     def fails(sent: Any) -> str:
         raise ZeroDivisionError("in the script")
 

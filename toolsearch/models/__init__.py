@@ -1,5 +1,5 @@
-"""Chat models. The SDKs they need are imported at the first request."""
+"""Chat models, one folder per provider. The SDKs that they need are imported at the first request."""
 
-from .openai.model import OpenAIChatModel
+from .openai import OpenAIChatModel
 
 __all__ = ["OpenAIChatModel"]

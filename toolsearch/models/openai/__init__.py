@@ -1,4 +1,4 @@
-"""`OpenAIChatModel`."""
+"""Chat completions of OpenAI, and of servers that use the same format."""
 
 from .model import OpenAIChatModel
 

@@ -1,4 +1,4 @@
-"""What the SDK's completion objects say, as our values; tolerant of what servers other than OpenAI's send."""
+"""Decoding of completions: the SDK's objects as chat responses, tolerant of servers that deviate from OpenAI."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["CallIds", "arguments_text", "content_text", "refused", "response_of"
 
 
 class CallIds:
-    """Gives each tool call of an answer an id of its own, where the provider gave none or one twice.
+    """Unique ids for the tool calls of an answer, also if the provider sent no id or the same id twice.
 
-    Made ids depend on the conversation only, and none is in use in it.
+    Generated ids depend on the conversation only, and differ from all ids in it.
     """
 
     def __init__(self, messages: Sequence[Message]) -> None:
@@ -26,7 +26,7 @@ class CallIds:
         self._in_use: set[str] | None = None
 
     def take(self, given: object) -> str:
-        """Return `given` if it can serve, else a new id."""
+        """Return `given` if it is not empty and not used yet, else a new id."""
         given = "" if given is None else str(given)
         if given and given not in self._taken:
             self._taken.add(given)
@@ -42,10 +42,10 @@ class CallIds:
 
 
 def response_of(completion: Any, messages: Sequence[Message]) -> ChatResponse:
-    """A completion object of the SDK as a response.
+    """Convert a completion object of the SDK to a response.
 
     Raises:
-        ProviderProtocolError: it has no choices, or none with a message, or is no completion at all.
+        ProviderProtocolError: If there are no choices, if a choice has no message, or if it is not a completion.
     """
     choices = getattr(completion, "choices", None)
     if not isinstance(choices, list) or not choices:
@@ -65,21 +65,21 @@ def response_of(completion: Any, messages: Sequence[Message]) -> ChatResponse:
 
 
 def _finish_reason(choice: Any, response: ChatResponse) -> str:
-    """The provider's word, or where it says nothing or not all, what it must be."""
+    """Return the provider's word, or the right one if it is missing or wrong."""
     if not response.tool_calls and refused(getattr(choice, "message", None)):
-        return "refusal"  # the format says "stop"
+        return "refusal"  # the provider says "stop"
     return getattr(choice, "finish_reason", None) or ("tool_calls" if response.tool_calls else "stop")
 
 
 def refused(message: Any) -> bool:
-    """Whether a message, or a piece of a streamed one, is a refusal instead of an answer."""
+    """Return whether a message, or a piece of a streamed one, is a refusal instead of an answer."""
     return bool(content_text(getattr(message, "refusal", None)) and not content_text(getattr(message, "content", None)))
 
 
 def _assistant(message: Any, ids: CallIds) -> AssistantMessage:
     text = content_text(getattr(message, "content", None)) or content_text(getattr(message, "refusal", None))
     calls = getattr(message, "tool_calls", None) or ()
-    # Calls without a function are those of tools that this library does not send.
+    # Calls without a function belong to kinds of tools that this library does not send.
     return AssistantMessage(text, tuple(_tool_call(call, ids) for call in calls if getattr(call, "function", None)))
 
 
@@ -89,7 +89,7 @@ def _tool_call(call: Any, ids: CallIds) -> ToolCall:
 
 
 def content_text(content: Any) -> str:
-    """Content as text; some servers send a list of parts, of which the text ones count."""
+    """Return content as a string. Some servers send a list of parts; their texts are joined."""
     if isinstance(content, str):
         return replace_surrogates(content)
     if not isinstance(content, list):
@@ -99,14 +99,14 @@ def content_text(content: Any) -> str:
 
 
 def arguments_text(arguments: Any) -> str:
-    """Arguments as the JSON text they should be; some servers send the object itself."""
+    """Return arguments as JSON text. Some servers send the object itself."""
     if isinstance(arguments, str):
         return replace_surrogates(arguments)
     return "" if arguments is None else replace_surrogates(json.dumps(arguments, ensure_ascii=False))
 
 
 def usage_of(usage: Any) -> Usage:
-    """The provider's token counts; zeros where it reports none."""
+    """Return the provider's token counts, zeros if it reports none."""
     details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
         getattr(usage, "prompt_tokens", None) or 0,

@@ -1,4 +1,4 @@
-"""Puts the chunks of a streamed chat completion together, tolerant of what servers other than OpenAI's send."""
+"""Assembly of streamed completions, tolerant of servers that deviate from OpenAI."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["StreamAssembler"]
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call on its way."""
+    """A tool call of which pieces have arrived."""
 
     id: str = ""
     name: str = ""
     arguments: str = ""
 
     @property
-    def whole(self) -> bool:
-        """Whether its arguments are a complete JSON object."""
+    def is_complete(self) -> bool:
+        """Whether the arguments are a complete JSON object."""
         if not self.arguments.rstrip().endswith("}"):
             return False
         try:
@@ -37,7 +37,7 @@ class _Call:
 
 @dataclass(slots=True)
 class _Answer:
-    """One of the answers (`n` > 1 gives several) on its way."""
+    """One answer (`n` > 1 gives several) of which pieces have arrived."""
 
     text: list[str] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
@@ -46,7 +46,7 @@ class _Answer:
     refused: bool = False
 
     def add(self, fragment: Any) -> ToolCall:
-        """Take in a piece of a tool call and return it as a piece."""
+        """Add a piece of a tool call and return it as a `ToolCall`."""
         function = getattr(fragment, "function", None)
         given_id = str(getattr(fragment, "id", None) or "")
         name = getattr(function, "name", None) or ""
@@ -54,29 +54,29 @@ class _Answer:
         index = getattr(fragment, "index", None)
         call = self._find(index, given_id, name) or self._begin(index)
         call.id = call.id or given_id
-        # OpenAI sends the name once; others repeat it with every piece.
+        # OpenAI sends the name once; other servers repeat it with every piece.
         if name != call.name and not call.arguments:
             call.name += name
-        # Some end with the whole arguments again.
-        if not (arguments == call.arguments and call.whole):
+        # Some servers send the complete arguments again at the end.
+        if not (arguments == call.arguments and call.is_complete):
             call.arguments += arguments
         return ToolCall(call.id, call.name, arguments)
 
     def _find(self, index: int | None, given_id: str, name: str) -> _Call | None:
-        """The call that a piece belongs to; None if it begins a new one.
+        """Return the call that a piece belongs to, or None if it begins a new call.
 
-        The index decides, where there is one, except for servers that give every parallel call the index 0:
-        a piece with another id and a name, after whole arguments, is another call. An id alone decides
-        nothing: there are servers that make a new one for each piece.
+        An index decides, except for servers that send index 0 for every parallel call: a piece with another id and a
+        name, after complete arguments, begins a new call. An id alone does not decide, because some servers make a
+        new id for each piece.
         """
         if index is not None:
             call = self.by_index.get(index)
             another = call is not None and given_id and call.id not in ("", given_id)
-            return None if call is not None and another and name and call.whole else call
+            return None if call is not None and another and name and call.is_complete else call
         if given_id and (known := next((call for call in self.calls if call.id == given_id), None)):
             return known
         last = self.calls[-1] if self.calls else None
-        if last is None or (name and (given_id or last.whole or name != last.name)):
+        if last is None or (name and (given_id or last.is_complete or name != last.name)):
             return None
         return last
 
@@ -89,10 +89,10 @@ class _Answer:
 
 
 class StreamAssembler:
-    """Takes the SDK's chunks in order and gives ours, and at the end the aggregate.
+    """Converts the SDK's chunks to `ChatChunk`, and collects them into one response.
 
     Args:
-        messages: the conversation that is answered, to make ids that are not in use in it.
+        messages: The conversation that is answered. Generated ids of tool calls differ from the ids in it.
     """
 
     def __init__(self, messages: Sequence[Message]) -> None:
@@ -102,7 +102,7 @@ class StreamAssembler:
         self._last: Any = None
 
     def add(self, chunk: Any) -> ChatChunk | None:
-        """Take in a chunk; None if it has nothing to pass on. Of several answers the first is passed on."""
+        """Add a chunk. Return it converted, or None if it has nothing of the first answer."""
         self._last = chunk
         if (usage := getattr(chunk, "usage", None)) is not None:
             self._usage = usage_of(usage)
@@ -124,10 +124,10 @@ class StreamAssembler:
         return passed if passed.text or passed.tool_calls else None
 
     def finish(self) -> ChatResponse:
-        """Return the aggregate.
+        """Return the complete response.
 
         Raises:
-            ProviderProtocolError: the stream ended before the answer did.
+            ProviderProtocolError: If the stream ended before the answer.
         """
         answers = [self._answers[number] for number in sorted(self._answers)]
         if not answers or any(answer.finish_reason is None for answer in answers):
@@ -139,7 +139,7 @@ class StreamAssembler:
         response = ChatResponse.from_candidates(candidates, usage=self._usage, raw=self._last)
         chosen = next(i for i, candidate in enumerate(candidates) if candidate is response.message)
         if answers[chosen].refused and not response.tool_calls:
-            return response.replace(finish_reason="refusal")  # the format says "stop"
+            return response.replace(finish_reason="refusal")  # the provider says "stop"
         return response.replace(finish_reason=answers[chosen].finish_reason or "stop")
 
     def _message(self, answer: _Answer) -> AssistantMessage:

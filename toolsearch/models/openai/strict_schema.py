@@ -1,4 +1,4 @@
-"""A JSON Schema as chat completions take it for an answer, strict where it can be."""
+"""Encoding of output schemas for ``response_format``, in strict mode if possible."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["response_format", "strict_schema"]
 
 Json: TypeAlias = dict[str, Any]
 
-# What strict schemas may say; the rest only narrows what is said here, and the answer is checked in any case.
-_PLAIN = ("type", "description", "enum", "const")
+# Keywords of strict mode. Others only narrow these, and the answer is validated in any case.
+_KEYWORDS = ("type", "description", "enum", "const")
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems")
 _FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 _LOOKAROUND = ("(?=", "(?!", "(?<")
-# What means more than narrowing, and strict schemas cannot say.
-_BEYOND = ("patternProperties", "prefixItems", "if", "not", "dependentSchemas", "dependentRequired")
-_DEEPEST = 50
+# Keywords that do more than narrow, and that strict mode does not have.
+_UNSUPPORTED = ("patternProperties", "prefixItems", "if", "not", "dependentSchemas", "dependentRequired")
+_MAX_DEPTH = 50
 
 
 class _NotStrictError(Exception):
-    """The schema cannot be made strict without changing what it means."""
+    """A schema that cannot be made strict without changing its meaning."""
 
 
 def response_format(schema: OutputSchema) -> Json:
-    """Return the option of this name: the schema made strict, or as it is where that would change its meaning."""
+    """Return the option ``response_format``: the schema in strict mode, or unchanged if that would alter it."""
     strict = strict_schema(schema.schema)
     sent = dict(schema.schema) if strict is None else strict
     form = {"name": schema.name, "schema": replace_surrogates_in(sent), "strict": strict is not None}
@@ -35,10 +35,10 @@ def response_format(schema: OutputSchema) -> Json:
 
 
 def strict_schema(schema: Mapping[str, Any]) -> Json | None:
-    """Return `schema` as a strict one: closed objects, all properties required, only keywords that are taken.
+    """Convert a schema to strict mode: closed objects, all properties required, supported keywords only.
 
-    None if it cannot be one: objects with free keys, values of any type, and properties that may be left out, unless
-    they have a default, can be null or can be an empty list.
+    Return None for a schema with free keys, with values of any type, or with optional properties that have no default,
+    cannot be null and cannot be an empty list.
 
     Example:
         >>> strict_schema({"type": "object", "properties": {"a": {"type": "string", "default": "x", "maxLength": 3}}})
@@ -57,7 +57,7 @@ def strict_schema(schema: Mapping[str, Any]) -> Json | None:
 
 
 def _strict(schema: Any, definitions: Mapping[str, Any], depth: int) -> Json:
-    if not isinstance(schema, Mapping) or depth > _DEEPEST or any(keyword in schema for keyword in _BEYOND):
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH or any(keyword in schema for keyword in _UNSUPPORTED):
         raise _NotStrictError
     if "$ref" in schema:
         return {"$ref": schema["$ref"]}
@@ -71,7 +71,7 @@ def _strict(schema: Any, definitions: Mapping[str, Any], depth: int) -> Json:
         raise _NotStrictError
     if isinstance(kinds := schema.get("type"), list) and ("object" in kinds or "array" in kinds):
         raise _NotStrictError
-    strict = {key: schema[key] for key in (*_PLAIN, *_BOUNDS) if key in schema}
+    strict = {key: schema[key] for key in (*_KEYWORDS, *_BOUNDS) if key in schema}
     if schema.get("format") in _FORMATS:
         strict["format"] = schema["format"]
     pattern = schema.get("pattern")
@@ -98,7 +98,7 @@ def _strict_object(schema: Mapping[str, Any], definitions: Mapping[str, Any], de
 
 
 def _can_be_empty(schema: Any, definitions: Mapping[str, Any]) -> bool:
-    """Whether a model can fill in a property without making something up."""
+    """Return whether a model can fill in a property without inventing a value."""
     from ...tools.definition.json_schema import takes_null
 
     empty_list = schema.get("type") == "array" and not schema.get("minItems")

@@ -1,4 +1,4 @@
-"""Our messages and tools in the chat-completions wire format: pure functions, no I/O and no SDK."""
+"""Encoding of messages and tools in the chat completions format: pure functions, without I/O and SDK."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import ConfigurationError
 from ...messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
-from ...text import replace_surrogates, replace_surrogates_in
+from ...text import replace_surrogates, replace_surrogates_in, short_repr
 from ...tools.names import is_wire_name, wire_name
+from .valid_schema import valid_schema
 
 if TYPE_CHECKING:
     from ...tools.tool import Tool
@@ -22,50 +23,53 @@ _AUDIO = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/
 
 
 def wire_tools(tools: Iterable[Tool]) -> list[Json]:
-    """Tool definitions as they are sent: in the given order, schemas with their own key order.
+    """Encode tool definitions, in the given order and with the key order of their schemas.
+
+    Parts of a schema that are not valid JSON Schema are left out, because a provider rejects the whole request for
+    one invalid schema.
 
     Raises:
-        ConfigurationError: a name that providers refuse, which would fail the whole request.
+        ConfigurationError: If a name contains characters that providers reject.
     """
-    return [_definition(tool) for tool in tools]
+    return [_encode_tool(tool) for tool in tools]
 
 
-def _definition(tool: Tool) -> Json:
+def _encode_tool(tool: Tool) -> Json:
     if not is_wire_name(tool.name):
         raise ConfigurationError(
-            f"the tool name {tool.name!r} cannot be sent: names are 1 to 64 of the characters a-z A-Z 0-9 _ -; "
-            "ChatClient sends another name for such a tool, a model used alone does not"
+            f"the tool name {tool.name!r} cannot be sent: a name must be 1 to 64 of the characters a-z A-Z 0-9 _ -; "
+            "ChatClient renames such tools, a model that is called directly does not"
         )
-    # No "strict": most schemas (those of MCP servers, say) do not meet its conditions, and one bad one fails all.
-    parameters = tool.parameters or {"type": "object", "properties": {}}
+    # No "strict": most schemas of MCP servers do not meet its conditions, and one such schema fails the request.
+    parameters = valid_schema(tool.parameters) or {"type": "object", "properties": {}}
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": replace_surrogates_in(function)}
 
 
 def wire_messages(messages: Sequence[Message]) -> list[Json]:
-    """A conversation as it is sent.
+    """Encode a conversation.
 
-    Tool messages take text only: the media of a round's results follow in one user message after all of them,
-    since nothing may stand between the results of one round.
+    Tool messages hold text only. The media of a round's tool results follow in one user message after all of them,
+    because no message may stand between the results of one round.
 
     Raises:
-        ConfigurationError: a user's media of a kind that the format has no place for.
+        ConfigurationError: If media of a user message are of a kind that the format does not have.
     """
     sent: list[Json] = []
     waiting: list[ToolMessage] = []
     for message in messages:
         if waiting and not isinstance(message, ToolMessage):
-            sent.append(_media_of_results(waiting))
+            sent.append(_encode_result_media(waiting))
             waiting = []
-        sent.append(_message(message))
-        if isinstance(message, ToolMessage) and any(_part(media) for media in message.media):
+        sent.append(_encode_message(message))
+        if isinstance(message, ToolMessage) and any(_encode_media(media) for media in message.media):
             waiting.append(message)
     if waiting:
-        sent.append(_media_of_results(waiting))
+        sent.append(_encode_result_media(waiting))
     return sent
 
 
-def _message(message: Message) -> Json:
+def _encode_message(message: Message) -> Json:
     match message:
         case SystemMessage():
             return {"role": "system", "content": replace_surrogates(message.text)}
@@ -74,7 +78,7 @@ def _message(message: Message) -> Json:
         case AssistantMessage(tool_calls=()):
             return {"role": "assistant", "content": replace_surrogates(message.text)}
         case AssistantMessage():
-            calls = [_sent_call(call) for call in message.tool_calls]
+            calls = [_encode_call(call) for call in message.tool_calls]
             return {"role": "assistant", "content": replace_surrogates(message.text) or None, "tool_calls": calls}
         case ToolMessage():
             notes = [_note(media) for media in message.media]
@@ -84,7 +88,7 @@ def _message(message: Message) -> Json:
                 "tool_call_id": replace_surrogates(message.tool_call_id),
                 "content": replace_surrogates(text),
             }
-    raise ConfigurationError(f"not a message: {message!r}")
+    raise ConfigurationError(f"messages must be Message objects, got {short_repr(message)}")
 
 
 def _user_content(message: UserMessage) -> str | list[Json]:
@@ -92,25 +96,25 @@ def _user_content(message: UserMessage) -> str | list[Json]:
         return replace_surrogates(message.text)
     parts: list[Json] = [{"type": "text", "text": replace_surrogates(message.text)}] if message.text else []
     for media in message.media:
-        part = _part(media)
+        part = _encode_media(media)
         if part is None:
             raise ConfigurationError(
                 f"media of type {media.mime_type!r} cannot be sent to a chat-completions model"
-                + (" by URL; give its data" if media.url else "")
+                + (" by URL; pass its data" if media.url else "")
             )
         parts.append(part)
     return parts
 
 
-def _sent_call(call: ToolCall) -> Json:
-    # A name the model made up ("multi_tool_use.parallel") would make the provider refuse the history.
+def _encode_call(call: ToolCall) -> Json:
+    # A name that the model invented ("multi_tool_use.parallel") would make the provider reject the history.
     name = wire_name(call.name or "unnamed")
     arguments = replace_surrogates(call.arguments) if call.arguments.strip() else "{}"
     return {"id": replace_surrogates(call.id), "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def _part(media: Media) -> Json | None:
-    """One part of a user message; None for media that the format has no place for."""
+def _encode_media(media: Media) -> Json | None:
+    """Return a part of a user message, or None for media that the format does not have."""
     if media.mime_type.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": media.url or _data_url(media)}}
     if media.url:
@@ -123,17 +127,17 @@ def _part(media: Media) -> Json | None:
 
 
 def _note(media: Media) -> str:
-    where = "follows in the next user message" if _part(media) else "cannot be shown"
+    where = "follows in the next user message" if _encode_media(media) else "cannot be shown"
     return f"[{media.mime_type}: {where}]"
 
 
-def _media_of_results(results: Sequence[ToolMessage]) -> Json:
+def _encode_result_media(results: Sequence[ToolMessage]) -> Json:
     parts: list[Json] = []
     for result in results:
         parts.append(
             {"type": "text", "text": replace_surrogates(f"Output of {result.name} (call {result.tool_call_id}):")}
         )
-        parts.extend(part for media in result.media if (part := _part(media)))
+        parts.extend(part for media in result.media if (part := _encode_media(media)))
     return {"role": "user", "content": parts}
 
 

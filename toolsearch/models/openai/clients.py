@@ -1,0 +1,128 @@
+"""SDK clients of a model: one for sync calls, and one for each event loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractContextManager
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ...errors import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from openai import AsyncOpenAI, OpenAI
+
+__all__ = ["SdkClients"]
+
+_Client = TypeVar("_Client")
+
+
+class _LoopClient(NamedTuple):
+    """The client of one event loop, and the generator that closes it at the end of the loop."""
+
+    client: AsyncOpenAI
+    keeper: AsyncGenerator[None]
+
+
+class SdkClients:
+    """Opens SDK clients at the first request and closes them.
+
+    Args:
+        settings: Arguments of the SDK's client classes.
+        client: A client of the application for sync calls; it is never closed here.
+        async_client: The same for async calls.
+        errors: Makes a context that converts errors of the SDK.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        client: OpenAI | None,
+        async_client: AsyncOpenAI | None,
+        errors: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._settings = settings
+        self._given = (client, async_client) if client is not None or async_client is not None else None
+        self._errors = errors
+        self._lock = threading.Lock()
+        self._sync: OpenAI | None = None
+        # Connections belong to the event loop that opened them, and each `asyncio.run` makes a new loop.
+        self._by_loop: dict[AbstractEventLoop | None, _LoopClient] = {}
+
+    def for_sync(self) -> OpenAI:
+        """Return the client for sync calls."""
+        if self._given is not None:
+            return _require(self._given[0], "client")
+        with self._lock:
+            if (client := self._sync) is None:
+                sdk = _import_sdk()
+                with self._errors():
+                    client = self._sync = sdk.OpenAI(**self._settings)
+            return client
+
+    async def for_async(self) -> AsyncOpenAI:
+        """Return the client of the running event loop."""
+        if self._given is not None:
+            return _require(self._given[1], "async_client")
+        loop = _running_loop()
+        with self._lock:
+            own = self._by_loop.get(loop)
+            if own is not None and not own.client.is_closed():
+                return own.client
+            sdk = _import_sdk()
+            self._by_loop = {key: c for key, c in self._by_loop.items() if key and not key.is_closed()}
+            with self._errors():
+                # The SDK's default HTTP client would be closed, when collected, in whatever loop runs then.
+                client = sdk.AsyncOpenAI(**self._settings, http_client=sdk.DefaultAsyncHttpxClient())
+            own = self._by_loop[loop] = _LoopClient(client, _close_at_loop_end(client))
+        await anext(own.keeper)
+        return own.client
+
+    def close(self) -> None:
+        """Close the client for sync calls."""
+        with self._lock:
+            client, self._sync = self._sync, None
+        if client is not None:
+            client.close()
+
+    async def aclose(self) -> None:
+        """Close the client of the running event loop."""
+        with self._lock:
+            own = self._by_loop.pop(_running_loop(), None)
+        if own is not None:
+            await own.keeper.aclose()
+
+
+async def _close_at_loop_end(client: AsyncOpenAI) -> AsyncGenerator[None]:
+    # A loop that ends closes the async generators that were started in it.
+    try:
+        yield
+    finally:
+        await client.close()
+
+
+def _import_sdk() -> ModuleType:
+    try:
+        import openai
+    except ImportError as error:
+        raise MissingExtraError("openai", "OpenAIChatModel") from error
+    return openai
+
+
+def _running_loop() -> AbstractEventLoop | None:
+    import asyncio
+
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:  # under trio
+        return None
+
+
+def _require(client: _Client | None, name: str) -> _Client:
+    if client is None:
+        other = "client" if name == "async_client" else "async_client"
+        raise ConfigurationError(f"this call needs {name}=, but the model was made with {other}= only; pass both")
+    return client
