@@ -1,4 +1,4 @@
-"""StreamAssembler: however a provider cuts tool calls into pieces, they come out whole."""
+"""StreamAssembler joins tool calls from any split into pieces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ calls = st.lists(st.tuples(names, arguments), min_size=1, max_size=4).map(
 
 
 def pieces_of(call: ToolCall, cuts: list[int], **fields: Any) -> list[SimpleNamespace]:
-    """The fragments of a call: id and name in the first, arguments cut at `cuts`."""
+    """Return the fragments of a call: id and name in the first, arguments cut at `cuts`."""
     marks = [0, *sorted(cut % (len(call.arguments) + 1) for cut in cuts), len(call.arguments)]
     parts = [call.arguments[start:end] for start, end in pairwise(marks)]
     functions = [SimpleNamespace(name=None, arguments=text) for text in parts]
@@ -33,7 +33,7 @@ def pieces_of(call: ToolCall, cuts: list[int], **fields: Any) -> list[SimpleName
     ]
 
 
-def assembled(fragments: list[SimpleNamespace]) -> ChatResponse:
+def assemble(fragments: list[SimpleNamespace]) -> ChatResponse:
     assembler = StreamAssembler(())
     for fragment in fragments:
         delta = SimpleNamespace(content=None, tool_calls=[fragment])
@@ -48,10 +48,10 @@ def test_pieces_with_an_index_may_be_interleaved(calls, cuts, random):
     fragments = [queue.pop(0) for queue in queues]
     while waiting := [queue for queue in queues if queue]:
         fragments.append(random.choice(waiting).pop(0))
-    assert assembled(fragments).tool_calls == tuple(calls)
+    assert assemble(fragments).tool_calls == tuple(calls)
 
 
 @given(calls, st.lists(st.integers(0, 99), max_size=4))
 def test_pieces_without_an_index_come_call_by_call(calls, cuts):
     fragments = [piece for call in calls for piece in pieces_of(call, cuts)]
-    assert assembled(fragments).tool_calls == tuple(calls)
+    assert assemble(fragments).tool_calls == tuple(calls)

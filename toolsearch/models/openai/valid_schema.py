@@ -35,9 +35,9 @@ def _is_schema(value: Any) -> bool:
 
 
 def _is_type(value: Any) -> bool:
-    return (
-        value in _TYPES if isinstance(value, str) else _is_list(value) and _is_names(value) and _TYPES.issuperset(value)
-    )
+    if isinstance(value, str):
+        return value in _TYPES
+    return _is_list(value) and _is_names(value) and _TYPES.issuperset(value)
 
 
 def _is_list(value: Any) -> bool:
