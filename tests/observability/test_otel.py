@@ -257,7 +257,7 @@ def test_the_conventions_attributes(telemetry: Telemetry, ask: Any) -> None:
         "gen_ai.tool.name": "alpha",
         "gen_ai.tool.call.id": "c1",
         "gen_ai.tool.type": "function",
-        "toolsearch.tools.tool.source": "letters",
+        "toolsearch.tool.source": "letters",
     }
 
 
@@ -573,7 +573,7 @@ def test_metrics_of_tokens_and_durations(telemetry: Telemetry, ask: Any) -> None
     }
     report = outcome.response.tool_search
     assert report.tokens_spent > 0
-    (avoided,), (spent,) = points["toolsearch.chat.tokens.avoided"], points["toolsearch.chat.tokens.spent"]
+    (avoided,), (spent,) = points["toolsearch.tokens.avoided"], points["toolsearch.tokens.spent"]
     assert (avoided.value, spent.value) == (report.tokens_avoided, report.tokens_spent)
     assert dict(spent.attributes) == {"gen_ai.agent.name": "letters", "gen_ai.request.model": "tiny-1"}
     assert [point.count for point in points["gen_ai.client.operation.duration"]] == [3]

@@ -76,7 +76,7 @@ def asked(operation: Observed, agent_name: str | None) -> Attributes:
             attributes["gen_ai.tool.call.id"] = call.id
             attributes["gen_ai.tool.type"] = "function"
             if tool is not None and tool.source:
-                attributes["toolsearch.tools.tool.source"] = tool.source
+                attributes["toolsearch.tool.source"] = tool.source
         case ObservedSearch(max_results=max_results):
             attributes["gen_ai.retrieval.top_k"] = max_results
     return clean(attributes)
@@ -92,8 +92,8 @@ def given(operation: Observed, result: Any) -> Attributes:
             if isinstance(operation, ObservedRound):
                 attributes |= _provider_response(result.raw)
             if (report := result.tool_search) is not None:
-                attributes["toolsearch.chat.tokens.avoided"] = report.tokens_avoided
-                attributes["toolsearch.chat.tokens.spent"] = report.tokens_spent
+                attributes["toolsearch.tokens.avoided"] = report.tokens_avoided
+                attributes["toolsearch.tokens.spent"] = report.tokens_spent
                 attributes["toolsearch.searches"] = len(report.searches)
                 attributes["toolsearch.loaded"] = len(report.revealed)
         case ObservedSearch(), ToolSearchResponse():

@@ -45,12 +45,12 @@ class Metrics:
             explicit_bucket_boundaries_advisory=_TOKENS,
         )
         self._avoided = meter.create_counter(
-            "toolsearch.chat.tokens.avoided",
+            "toolsearch.tokens.avoided",
             unit="{token}",
             description="Tokens of tool definitions that were not sent, because tool search disclosed only some.",
         )
         self._spent = meter.create_counter(
-            "toolsearch.chat.tokens.spent",
+            "toolsearch.tokens.spent",
             unit="{token}",
             description="Tokens sent and received for searching only: tool_search, its results, extra rounds.",
         )
