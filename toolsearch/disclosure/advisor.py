@@ -18,7 +18,7 @@ from ..loop.effects import Effect, Perform
 from ..loop.state import LoopState
 from ..loop.tool_calling import LoopOptions, ToolCallingAdvisor
 from ..messages import Message, SystemMessage, UserMessage
-from ..tools.predicates import checked_predicate, decided
+from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.tool import Tool
 from .advisor_turn import SearchTurn
 from .catalog import Catalog, CatalogCache
@@ -112,9 +112,9 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         if not isinstance(instructions, str):
             raise ConfigurationError("instructions must be a string; an empty one appends nothing")
         if tool_filter is not None:
-            checked_predicate(tool_filter, "tool_filter", "tool", "context")
+            validate_predicate(tool_filter, "tool_filter", "tool", "context")
         if session_key is not None:
-            checked_predicate(session_key, "session_key", "request")
+            validate_predicate(session_key, "session_key", "request")
         counts = isinstance(token_counter, TokenCounter) and not isinstance(token_counter, type)
         if token_counter is not None and not counts:
             raise ConfigurationError(f"a token counter has `name` and `count(text)`; {token_counter!r} has not")
@@ -147,7 +147,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
 
     def may_run(self, tool: Tool, request: ChatRequest) -> bool:
         """Whether the filter admits the tool."""
-        return self.tool_filter is None or decided(self.tool_filter(tool, request.context), "tool_filter")
+        return self.tool_filter is None or evaluate_predicate(self.tool_filter(tool, request.context), "tool_filter")
 
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""

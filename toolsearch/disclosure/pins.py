@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import ConfigurationError
-from ..tools.predicates import decided
+from ..tools.predicates import evaluate_predicate
 from ..tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Pins:
     def match(self, tool: Tool) -> bool:
         """Whether `tool` is pinned."""
         if self._predicate is not None:
-            return decided(self._predicate(tool), "pinned")
+            return evaluate_predicate(self._predicate(tool), "pinned")
         return any(_matches(pin, tool) for pin in self._pins)
 
     def among(self, catalog: Catalog) -> tuple[str, ...]:

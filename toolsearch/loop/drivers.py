@@ -16,7 +16,7 @@ from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import AsyncCallableError
 from ..observability.observer import Span
-from ..tools.threads import in_worker_thread
+from ..tools.threads import run_in_worker_thread
 from .chain import CallModel, Operation, Show
 from .effects import Perform, RunTools, Sleep, ToolBatchResult
 from .execution.batch import arun_batch, run_batch
@@ -168,7 +168,7 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
 async def _aperform(fn: Callable[[], Any]) -> Any:
     if _is_async(fn):
         return await cast("Callable[[], Coroutine[Any, Any, Any]]", fn)()
-    result = await in_worker_thread(fn)
+    result = await run_in_worker_thread(fn)
     return await result if inspect.isawaitable(result) else result
 
 

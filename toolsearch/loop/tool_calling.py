@@ -13,7 +13,7 @@ from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
 from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage
-from ..tools.predicates import checked_predicate, decided
+from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.tool import Tool
 from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
 from .limits import CallCounter, ToolCallLimits
@@ -89,7 +89,7 @@ class ToolCallingAdvisor:
         resolver: ToolResolver | None = None,
         resolve_fallback: bool = False,
     ) -> None:
-        checked_predicate(should_continue, "should_continue", "response")
+        validate_predicate(should_continue, "should_continue", "response")
         if on_error is not None and not callable(on_error):
             raise ConfigurationError("on_error must be a callable: (call, error) -> text for the model")
         self.order = order
@@ -150,7 +150,7 @@ class ToolCallingAdvisor:
         return True
 
     def _may_run(self, tool: Tool, request: ChatRequest) -> bool:
-        return decided(self.may_run(tool, request), f"{type(self).__name__}.may_run")
+        return evaluate_predicate(self.may_run(tool, request), f"{type(self).__name__}.may_run")
 
     def execute(self, request: ChatRequest, calls: Sequence[ToolCall]) -> Generator[Effect, Any, ToolBatchResult]:
         """Execute calls outside of the loop, for callers that drive the rounds themselves.
@@ -189,7 +189,7 @@ class ToolCallingAdvisor:
                 response = yield from _hook(self.after_call(state, response), ChatResponse, "after_call")
                 state.usage += response.usage
                 state.produced.append(response.message)
-                if not decided(self.should_continue(response), "should_continue"):
+                if not evaluate_predicate(self.should_continue(response), "should_continue"):
                     break
                 batch, breach = yield from self._run_tools(state, outgoing, response.tool_calls, counter)
                 state.produced.extend(batch.messages)

@@ -129,14 +129,14 @@ def _adapter(output: object) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
-    from ..tools.definition.annotations import adapted, indescribable
+    from ..tools.definition.annotations import adapt_annotation, find_unsupported_type
 
     if isinstance(output, TypeAdapter):
         return output
-    reason = "a mapping is not a type" if isinstance(output, Mapping) else indescribable(output)
+    reason = "a mapping is not a type" if isinstance(output, Mapping) else find_unsupported_type(output)
     if reason is None:
         try:
-            adapter: TypeAdapter[Any] = TypeAdapter(adapted(output))
+            adapter: TypeAdapter[Any] = TypeAdapter(adapt_annotation(output))
             if not adapter.pydantic_complete:
                 adapter.rebuild()
         except (PydanticUserError, NameError, TypeError, RuntimeError, AttributeError) as error:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from ..errors import ConfigurationError
 from .collect import ToolLike, expand_tools, resolve_tools
 from .definition.signature import is_async
-from .predicates import decided
+from .predicates import evaluate_predicate
 from .tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class AugmentedTools(Generic[FieldsT]):
             fields = self._fields.model_validate({name: arguments[name] for name in names if name in arguments})
         except ValidationError as error:
             raise ToolArgumentError(f"{tool.name}: {error}") from error
-        decided(self._consumer(AugmentedCall(tool, arguments, fields, context)), "consumer")
+        evaluate_predicate(self._consumer(AugmentedCall(tool, arguments, fields, context)), "consumer")
         return {name: value for name, value in arguments.items() if not self._remove or name not in names}
 
 

@@ -1,4 +1,4 @@
-"""Predicates of the application: their answers, and whether they can be asked at all."""
+"""Predicates of the application: validated when they are given, evaluated without waiting."""
 
 from __future__ import annotations
 
@@ -7,36 +7,46 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ConfigurationError
+from ..text import short_repr
 
-__all__ = ["checked_predicate", "decided"]
+__all__ = ["evaluate_predicate", "validate_predicate"]
 
 
-def decided(answer: object, what: str) -> bool:
-    """Return a predicate's answer as a bool.
+def evaluate_predicate(answer: object, name: str) -> bool:
+    """Return the answer of a predicate as a bool.
+
+    Args:
+        answer: What the predicate returned.
+        name: The name of the predicate, for the message.
 
     Raises:
-        ConfigurationError: if it is something to await, which would count as true whatever it came to.
+        ConfigurationError: If the answer is awaitable. A coroutine would count as true, whatever its result.
 
     Example:
-        >>> decided(1, "tool_filter")
+        >>> evaluate_predicate(1, "tool_filter")
         True
     """
     if inspect.isawaitable(answer):
         if inspect.iscoroutine(answer):
             answer.close()
-        raise ConfigurationError(f"{what} is async; it is asked where nothing can be awaited: return True or False")
+        raise ConfigurationError(f"{name} must not be async, because it is called where nothing can be awaited")
     return bool(answer)
 
 
-def checked_predicate(predicate: Callable[..., Any], what: str, *parameters: str) -> None:
-    """Refuse what cannot be asked: what is not callable, is async, or does not take these arguments.
+def validate_predicate(predicate: Callable[..., Any], name: str, *parameters: str) -> None:
+    """Validate a predicate: a callable that is not async and accepts the arguments.
+
+    Args:
+        predicate: The callable.
+        name: The name of the predicate, for the message.
+        parameters: The names of the positional arguments that it is called with.
 
     Raises:
-        ConfigurationError: saying how it should look.
+        ConfigurationError: If it cannot be called so; the message contains the expected form.
     """
-    form = f"{what} must be a callable ({', '.join(parameters)}) -> bool"
+    form = f"{name} must be a callable ({', '.join(parameters)}) -> bool"
     if not callable(predicate):
-        raise ConfigurationError(f"{form}, not {predicate!r}")
+        raise ConfigurationError(f"{form}, got {short_repr(predicate)}")
     if inspect.iscoroutinefunction(predicate):
         raise ConfigurationError(f"{form}, and must not be async")
     try:

@@ -1,4 +1,4 @@
-"""Blocking work beside an event loop."""
+"""Worker threads for blocking functions beside an event loop."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import TypeVar
 
 from ..errors import TookTooLongError
 
-__all__ = ["in_worker_thread"]
+__all__ = ["run_in_worker_thread"]
 
 T = TypeVar("T")
 
 
-async def in_worker_thread(work: Callable[[], T], *, seconds: float | None = None) -> T:
-    """Run `work` in a thread with the context variables copied; the event loop, asyncio's or trio's, stays free.
+async def run_in_worker_thread(work: Callable[[], T], *, timeout_seconds: float | None = None) -> T:
+    """Run `work` in a thread with a copy of the context variables, on asyncio or trio.
 
-    Cancelling leaves the work behind, as a thread cannot be stopped.
+    Cancelling abandons the work: a thread cannot be stopped.
 
     Args:
-        work: what to run; it may return an awaitable, for the caller to await.
-        seconds: how long it may take, from the moment a thread is free for it.
+        work: The function to run. It may return an awaitable, which the caller has to await.
+        timeout_seconds: How long it may take, counted from the moment a thread is free.
 
     Raises:
-        TookTooLongError: when the work took longer.
+        TookTooLongError: If the work takes longer.
     """
     import anyio
     from anyio.to_thread import current_default_thread_limiter, run_sync
 
-    # The limit on threads is waited for out here, so that the time does not begin before the work does. The result is
-    # boxed, as trio takes a returned coroutine for a mistake.
+    # The limiter is awaited here, so that the timeout starts with the work. The result is wrapped in a tuple, because
+    # trio rejects a function that returns a coroutine.
     async with current_default_thread_limiter():
-        with anyio.move_on_after(seconds):
+        with anyio.move_on_after(timeout_seconds):
             (result,) = await run_sync(lambda: (work(),), abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
             return result
-    raise TookTooLongError
+    raise TookTooLongError(f"not finished within {timeout_seconds:g} seconds")

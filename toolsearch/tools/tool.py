@@ -25,7 +25,7 @@ from .definition.fields import (
     in_words,
 )
 from .definition.signature import Binding, bind_by_name, default_name, docstring, is_async, origin, takes_anything
-from .threads import in_worker_thread
+from .threads import run_in_worker_thread
 
 __all__ = ["ResultConverter", "Tool", "ToolContext", "ToolOptions", "tool"]
 
@@ -249,7 +249,7 @@ class Tool:
         """
         if self.awaits:
             return await self._invoke(args, ctx, self.afn)
-        result = await in_worker_thread(partial(self.begin, args, ctx))
+        result = await run_in_worker_thread(partial(self.begin, args, ctx))
         return await result if inspect.isawaitable(result) else result
 
     def begin(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:

@@ -80,9 +80,9 @@ def _finite(text: str) -> float:
 
 def _check(tool: Tool, arguments: dict[str, Any]) -> None:
     from ...tools.validation.feedback import invalid_arguments
-    from ...tools.validation.validate import validate
+    from ...tools.validation.schema_validator import find_problems
 
-    problems = validate(tool.parameters, tool.schema_digest, arguments, tool.name)
+    problems = find_problems(tool.parameters, tool.schema_digest, arguments, tool.name)
     if problems:
         raise ToolArgumentError(invalid_arguments(tool.name, problems, tool.parameters))
 

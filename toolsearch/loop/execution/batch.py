@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import AsyncCallableError, TookTooLongError
 from ...messages import ToolCall, ToolMessage
 from ...observability.observer import ObservedToolCall, Observer, watch
-from ...tools.threads import in_worker_thread
+from ...tools.threads import run_in_worker_thread
 from ..effects import RunTools, ToolBatchResult
 from .call import Invocation, ToolResult, answer_call
 
@@ -188,7 +188,7 @@ async def _ainvoke(invocation: Invocation) -> ToolResult:
     given = None
     if not invocation.tool.awaits:
         # Conversion runs in the worker thread too: a large result must not hold the event loop.
-        result = await in_worker_thread(invocation.begin, seconds=invocation.tool.timeout)
+        result = await run_in_worker_thread(invocation.begin, timeout_seconds=invocation.tool.timeout)
         if isinstance(result, tuple):
             return result
         given = result

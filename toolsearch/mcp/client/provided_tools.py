@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
 from ...text import one_line, short_repr
-from ...tools.predicates import decided
+from ...tools.predicates import evaluate_predicate
 from ...tools.tool import Tool
 from ..events import log_event
 from .calls import ProgressHook, SessionLostError, call_tool, refuse
@@ -102,7 +102,7 @@ class ProvidedTools:
         return self.tools
 
     def _admits(self, connection: Connection, tool: McpTool) -> bool:
-        return self._filter is None or decided(self._filter(connection.server.name, tool), "filter")
+        return self._filter is None or evaluate_predicate(self._filter(connection.server.name, tool), "filter")
 
     def _make(self, connection: Connection, described: McpTool, name: str) -> Tool:
         annotations = described.annotations

@@ -8,7 +8,7 @@ from functools import partial
 
 from ...errors import ToolSearchError
 from ...tools.collect import ToolLike, expand_tools, name_tools, resolve_tools
-from ...tools.threads import in_worker_thread
+from ...tools.threads import run_in_worker_thread
 from ...tools.tool import Tool
 from .change_notifier import Announcer
 
@@ -37,7 +37,7 @@ class ServedTools:
         """Return the tools of this moment; a change since they were last asked for is told to clients."""
         if not self.change:
             return self._named
-        tools = await in_worker_thread(partial(resolve_tools, self._found))  # a provider may take its time
+        tools = await run_in_worker_thread(partial(resolve_tools, self._found))  # a provider may take its time
         named = name_tools(tools)
         if named != self._named:  # tools compare by identity
             self._named, before = named, self._listed

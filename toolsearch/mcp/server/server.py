@@ -17,7 +17,7 @@ from ...loop.effects import RunTools
 from ...loop.execution.batch import arun_batch
 from ...messages import ToolCall, ToolMessage
 from ...tools.collect import ToolLike
-from ...tools.threads import in_worker_thread
+from ...tools.threads import run_in_worker_thread
 from ...tools.tool import Tool
 from .change_notifier import Announcer
 from .encoding import describe_tool, to_call_result
@@ -220,7 +220,7 @@ class McpServer:
         if self._gateway is None or session is None:
             yield None
             return
-        turn = await in_worker_thread(partial(self._gateway.open, session, tools))  # it may build an index
+        turn = await run_in_worker_thread(partial(self._gateway.open, session, tools))  # it may build an index
         try:
             yield turn
         finally:

@@ -8,7 +8,7 @@ import types
 import typing
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-__all__ = ["adapted", "indescribable"]
+__all__ = ["adapt_annotation", "find_unsupported_type"]
 
 _NOT_DATA = (
     collections.abc.Callable,
@@ -24,11 +24,11 @@ _NOT_DATA = (
 _READ_AS_LIST = (collections.abc.Iterable, collections.abc.Collection)
 
 
-def indescribable(annotation: Any) -> str | None:
+def find_unsupported_type(annotation: Any) -> str | None:
     """Return why a type cannot be put to a model, where that is plain to see from the annotation.
 
     Example:
-        >>> indescribable(list[type]) is None, indescribable(list[int]) is None
+        >>> find_unsupported_type(list[type]) is None, find_unsupported_type(list[int]) is None
         (False, True)
     """
     kind = get_origin(annotation)
@@ -37,10 +37,10 @@ def indescribable(annotation: Any) -> str | None:
     if kind is Literal:
         return None
     members = get_args(annotation)[:1] if kind is Annotated else get_args(annotation)
-    return next((reason for member in members if (reason := indescribable(member))), None)
+    return next((reason for member in members if (reason := find_unsupported_type(member))), None)
 
 
-def adapted(annotation: Any, _seen: dict[Any, Any] | None = None) -> Any:
+def adapt_annotation(annotation: Any, _seen: dict[Any, Any] | None = None) -> Any:
     """Replace, at any depth of generics, what pydantic reads otherwise than a tool needs.
 
     An iterable becomes a list, since pydantic would hand over a generator that fails while the tool runs; a
@@ -48,7 +48,7 @@ def adapted(annotation: Any, _seen: dict[Any, Any] | None = None) -> Any:
 
     Example:
         >>> import collections.abc
-        >>> adapted(dict[str, collections.abc.Iterable[int]])
+        >>> adapt_annotation(dict[str, collections.abc.Iterable[int]])
         dict[str, list[int]]
     """
     seen: dict[Any, Any] = {} if _seen is None else _seen
@@ -58,9 +58,9 @@ def adapted(annotation: Any, _seen: dict[Any, Any] | None = None) -> Any:
             return list
         return _readable(annotation, seen) if typing.is_typeddict(annotation) else annotation
     if kind is Annotated:
-        return Annotated[adapted(annotation.__origin__, seen), *annotation.__metadata__]
+        return Annotated[adapt_annotation(annotation.__origin__, seen), *annotation.__metadata__]
     members = get_args(annotation)
-    changed = members if kind is Literal else tuple(adapted(member, seen) for member in members)
+    changed = members if kind is Literal else tuple(adapt_annotation(member, seen) for member in members)
     if kind in _READ_AS_LIST:
         kind = list
     elif all(new is old for new, old in zip(changed, members, strict=True)):
@@ -80,5 +80,5 @@ def _readable(cls: Any, seen: dict[Any, Any]) -> Any:
         made.__module__, made.__doc__, made.__total__ = cls.__module__, cls.__doc__, cls.__total__
         made.__required_keys__, made.__optional_keys__ = cls.__required_keys__, cls.__optional_keys__
         hints = typing.get_type_hints(cls, include_extras=True)
-        made.__annotations__ = {name: adapted(hint, seen) for name, hint in hints.items()}
+        made.__annotations__ = {name: adapt_annotation(hint, seen) for name, hint in hints.items()}
     return seen[cls]

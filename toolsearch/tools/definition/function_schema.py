@@ -18,7 +18,7 @@ from pydantic_core import PydanticUndefined
 from ...errors import ConfigurationError, ToolArgumentError
 from ..context import ToolContext
 from ..validation.feedback import conversion_problems, invalid_arguments, unknown_argument
-from .annotations import adapted, indescribable
+from .annotations import adapt_annotation, find_unsupported_type
 from .docstrings import parse_docstring
 from .json_schema import ToolJsonSchema, default_of, takes_null, tidy
 from .signature import Parameter, docstring, local_names, origin, parameters_of
@@ -196,10 +196,10 @@ def _argument(fn: Callable[..., Any], parameter: Parameter, documented: str | No
                 field = extra
     if metadata:
         annotation = Annotated[annotation.__origin__, *map(_bare, metadata)]
-    reason = indescribable(annotation)
+    reason = find_unsupported_type(annotation)
     if reason is None:
         try:
-            adapter: TypeAdapter[Any] = TypeAdapter(adapted(annotation))
+            adapter: TypeAdapter[Any] = TypeAdapter(adapt_annotation(annotation))
             if not adapter.pydantic_complete:  # a class within a function names another one there
                 adapter.rebuild(_types_namespace=local_names(fn))
         except (PydanticUserError, NameError, TypeError, RuntimeError) as error:

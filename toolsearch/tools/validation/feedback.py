@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...text import short_json
 from ..names import closest_names
-from .patterns import found_in
+from .patterns import matches
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError as SchemaError
@@ -75,7 +75,7 @@ def extra_names(schema: Mapping[str, Any], instance: Mapping[str, Any]) -> list[
     """Return the keys of an object that its schema neither names nor has a pattern for."""
     patterns = schema.get("patternProperties", {})
     extras = [name for name in instance if name not in schema.get("properties", {})]
-    return [name for name in extras if all(found_in(pattern, name) is False for pattern in patterns)]
+    return [name for name in extras if all(matches(pattern, name) is False for pattern in patterns)]
 
 
 def unknown_argument(name: str, known: Iterable[str], path: Sequence[Any] = ()) -> str:

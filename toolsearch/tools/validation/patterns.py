@@ -1,4 +1,4 @@
-"""Regular expressions of JSON Schemas, searched in linear time."""
+"""Regular expressions of JSON Schemas, matched in linear time."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import re
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["found_in"]
+__all__ = ["matches"]
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
-def found_in(pattern: str, text: str) -> bool | None:
-    """Whether `pattern` matches somewhere in `text`; None when re2 cannot tell.
+def matches(pattern: str, text: str) -> bool | None:
+    """Return whether `pattern` matches somewhere in `text`, or None if re2 cannot tell.
 
-    A schema may come from a stranger and the text from a model: Python's own engine can be kept busy for ever by
-    the pair. re2 has no look-around and no back references; what needs them is not judged.
+    A schema can come from an untrusted server and the text from a model. Together they could keep Python's
+    backtracking engine busy forever. re2 does not support look-around and back references; such a pattern is not
+    judged.
 
     Example:
-        >>> found_in("^[a-z]+$", "gouda"), found_in("^(?=a)", "a")
+        >>> matches("^[a-z]+$", "gouda"), matches("^(?=a)", "a")
         (True, None)
     """
-    compiled = _compiled(pattern)
+    compiled = _compile(pattern)
     if compiled is None:
         return None
     try:
@@ -31,17 +32,17 @@ def found_in(pattern: str, text: str) -> bool | None:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> Any:
+def _compile(pattern: str) -> Any:
     import re2
 
     options = re2.Options()
     options.log_errors = False
     try:
-        return re2.compile(_ESCAPE.sub(_translated, pattern), options)
+        return re2.compile(_ESCAPE.sub(_translate_escape, pattern), options)
     except (re2.error, UnicodeError, TypeError):
         return None
 
 
-def _translated(escape: re.Match[str]) -> str:
-    r"""JavaScript's ``\u00e9`` as re2 writes it; any other escape as it is."""
+def _translate_escape(escape: re.Match[str]) -> str:
+    r"""Return JavaScript's ``\u00e9`` as re2 writes it, and any other escape unchanged."""
     return rf"\x{{{escape[1]}}}" if escape[1] else escape[0]
