@@ -10,7 +10,7 @@ from typing import Self
 from ..chat.search_report import SearchRecord
 from ..errors import ConfigurationError, IndexingError
 from ..indexes.response import ToolHit, ToolSearchResponse
-from ..observability.observer import ObservedSearch, start_span
+from ..observability.observer import ObservedSearch, start_child_span
 from ..text import short_repr
 from ..tools.names import closest_names
 from .search_tool import (
@@ -163,7 +163,7 @@ class DisclosureTurn:
         self.close()
 
     def _search(self, query: str, max_results: int, category: str | None = None) -> ToolSearchResponse:
-        with start_span(ObservedSearch, query, max_results, category) as watch, watch.current():
+        with start_child_span(ObservedSearch, query, max_results, category) as watch, watch.current():
             try:
                 response: object = self._lease.search(query, max_results=max_results, category=category)
                 if not isinstance(response, ToolSearchResponse):

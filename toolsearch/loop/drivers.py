@@ -48,13 +48,13 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
     match operation:
         case CallModel(request):
             yield turn.round(request)
-            with turn.watch(request) as seen:
+            with turn.start_round_span(request) as span:
                 if turn.streaming:
-                    response = yield from _stream(turn, request, seen)
+                    response = yield from _stream(turn, request, span)
                 else:
-                    with seen.current():
+                    with span.current():
                         response = checked_response(turn.model.call(request), turn.model)
-                seen.result = response
+                span.result = response
             return response
         case Show(chunks):
             yield from chunks
@@ -73,8 +73,8 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
             return None
 
 
-def _stream(turn: Turn, request: ChatRequest, seen: Span) -> Generator[StreamEvent, None, ChatResponse]:
-    with ModelStream(turn.model, request, seen, turn.mark) as answer:
+def _stream(turn: Turn, request: ChatRequest, span: Span) -> Generator[StreamEvent, None, ChatResponse]:
+    with ModelStream(turn.model, request, span, turn.mark) as answer:
         for chunk in answer:
             yield from turn.chunks(chunk)
     yield from turn.round_over()
@@ -99,15 +99,15 @@ async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
                 if isinstance(operation, CallModel) and turn.streaming:
                     # An async generator cannot delegate, so the one operation that streams is written out here.
                     yield turn.round(operation.request)
-                    with turn.watch(operation.request) as seen:
-                        async with AsyncModelStream(turn.model, operation.request, seen, turn.mark) as answer:
+                    with turn.start_round_span(operation.request) as span:
+                        async with AsyncModelStream(turn.model, operation.request, span, turn.mark) as answer:
                             async for chunk in answer:
                                 for shown in turn.chunks(chunk):
                                     yield shown
                         for shown in turn.round_over():
                             yield shown
                         result: Any = answer.response()
-                        seen.result = result
+                        span.result = result
                 else:
                     for event in _before(turn, operation):
                         yield event
@@ -148,9 +148,9 @@ def _finished(operation: RunTools, batch: ToolBatchResult) -> tuple[StreamEvent,
 async def _aoperate(turn: Turn, operation: Operation) -> Any:
     match operation:
         case CallModel(request):
-            with turn.watch(request) as seen, seen.current():
+            with turn.start_round_span(request) as span, span.current():
                 answer = await awaitable_of(turn.model.acall(request), turn.model)
-                seen.result = response = checked_response(answer, turn.model)
+                span.result = response = checked_response(answer, turn.model)
                 return response
         case RunTools():
             with turn.current():

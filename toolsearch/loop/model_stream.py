@@ -61,10 +61,10 @@ def _wrong(model: ChatModel, wanted: str, got: object) -> ConfigurationError:
 class _Checked:
     """Chunks pass, the aggregate is kept, anything else is an error."""
 
-    def __init__(self, model: ChatModel, watch: Span, mark: bytes | None) -> None:
+    def __init__(self, model: ChatModel, span: Span, mark: bytes | None) -> None:
         self._asked = model
         self._model = type(model).__name__
-        self._watch = watch
+        self._span = span
         self._mark = mark
         self._response: ChatResponse | None = None
         self._text = False
@@ -99,13 +99,13 @@ class ModelStream(_Checked):
     Args:
         model: whose stream it is.
         request: what to ask.
-        watch: of the round; it is current while the model works on the stream, and not in between.
+        span: Span of the round; it is current while the model works on the stream, and not in between.
         mark: marks the response as one whose text was shown in this turn.
     """
 
-    def __init__(self, model: ChatModel, request: ChatRequest, watch: Span, mark: bytes | None) -> None:
-        super().__init__(model, watch, mark)
-        with watch.current():
+    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, mark: bytes | None) -> None:
+        super().__init__(model, span, mark)
+        with span.current():
             self._stream: Any = model.stream(request)
             if not hasattr(self._stream, "__iter__"):
                 raise _wrong(model, "must have a stream that yields ChatChunks and last a ChatResponse", self._stream)
@@ -116,8 +116,8 @@ class ModelStream(_Checked):
 
     def __next__(self) -> ChatChunk:
         while True:
-            if self._watch.observed:
-                with self._watch.current():
+            if self._span.observed:
+                with self._span.current():
                     item = next(self._items, _END)  # the end comes as a value: `current` is to see errors only
             else:
                 item = next(self._items, _END)
@@ -132,16 +132,16 @@ class ModelStream(_Checked):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         # A model may give any iterator; only generators must be closed.
         if hasattr(self._stream, "close"):
-            with self._watch.current():
+            with self._span.current():
                 self._stream.close()
 
 
 class AsyncModelStream(_Checked):
     """The async twin of `ModelStream`, over `model.astream(request)`."""
 
-    def __init__(self, model: ChatModel, request: ChatRequest, watch: Span, mark: bytes | None) -> None:
-        super().__init__(model, watch, mark)
-        with watch.current():
+    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, mark: bytes | None) -> None:
+        super().__init__(model, span, mark)
+        with span.current():
             self._stream: Any = model.astream(request)
             if not hasattr(self._stream, "__aiter__"):
                 wanted = "must have an astream that is `async def` with yield, or returns an async iterator"
@@ -153,7 +153,7 @@ class AsyncModelStream(_Checked):
 
     async def __anext__(self) -> ChatChunk:
         while True:
-            with self._watch.current():
+            with self._span.current():
                 item = await anext(self._items, _END)
             if item is _END:
                 raise StopAsyncIteration
@@ -167,5 +167,5 @@ class AsyncModelStream(_Checked):
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         if hasattr(self._stream, "aclose"):
-            with self._watch.current():
+            with self._span.current():
                 await self._stream.aclose()

@@ -11,7 +11,7 @@ from ..chat.events import ChatChunk, RoundStarted
 from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
-from ..observability.observer import ObservedRound, ObservedTurn, Observer, Span, watch
+from ..observability.observer import ObservedRound, ObservedTurn, Observer, Span, start_span
 from ..tools.tool import Tool
 from .advisor import Advisor
 from .chain import Chain, ChunkPath, Operation, run_chain
@@ -53,7 +53,7 @@ class Turn:
         self._path = ChunkPath(advisors) if streaming else None
         self._chain = _with_tools(advisors, request, self._path, tools)
         self._request = request
-        self._watch = Span()
+        self._span = Span()
         self._attached: AbstractContextManager[object] = nullcontext()
 
     def start(self) -> Operation | None:
@@ -78,14 +78,14 @@ class Turn:
             return None
 
     def _observe(self, observer: Observer) -> None:
-        self._watch = watch(observer, ObservedTurn, self._request, self.model, self.streaming)
+        self._span = start_span(observer, ObservedTurn, self._request, self.model, self.streaming)
         attached = ExitStack()
-        attached.enter_context(self._watch.current())
+        attached.enter_context(self._span.current())
         self._attached = attached
 
     def current(self) -> AbstractContextManager[object]:
         """What an effect of the turn is performed in."""
-        return self._watch.current()
+        return self._span.current()
 
     def close(self, error: BaseException | None = None) -> None:
         """Close every advisor that is still running, innermost first. Again: does nothing.
@@ -96,8 +96,8 @@ class Turn:
         try:
             self._context.run(self._close_chain)
         finally:
-            self._watch.result = self.response
-            self._watch.end(error)
+            self._span.result = self.response
+            self._span.end(error)
 
     def _close_chain(self) -> None:
         with self._attached:
@@ -110,10 +110,10 @@ class Turn:
             self._path.open(self._depth)
         return RoundStarted(self._rounds, request)
 
-    def watch(self, request: ChatRequest) -> Span:
-        """Span the round that has just been noted."""
+    def start_round_span(self, request: ChatRequest) -> Span:
+        """Start the span of the current round."""
         with self.current():
-            return watch(self.observer, ObservedRound, request, self.model, self._rounds, self.streaming)
+            return start_span(self.observer, ObservedRound, request, self.model, self._rounds, self.streaming)
 
     def chunks(self, chunk: ChatChunk) -> tuple[ChatChunk, ...]:
         """What the caller sees of a chunk of the model; calls stay inside."""

@@ -1,7 +1,7 @@
-"""`Observer`: what is told of turns, rounds, tool calls and searches, e.g. to make spans of them.
+"""Interface of observers and the spans with which the library reports its operations.
 
-An operation is begun once, ended once, and *current* whenever work is done on it. The drivers see to that: while a
-stream's chunk is with its consumer nothing is current, and a turn that is left early is ended.
+An operation starts once, ends once, and is *current* while work is done on it. The drivers guarantee that: nothing is
+current while the consumer of a stream holds a chunk, and a turn that is abandoned is ended.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = [
     "ObservedTurn",
     "Observer",
     "Span",
+    "start_child_span",
     "start_span",
-    "watch",
 ]
 
 P = ParamSpec("P")
@@ -37,12 +37,12 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class ObservedTurn:
-    """One call of a client; its result is the `ChatResponse`.
+    """Turn: one call of a client. Its result is the `ChatResponse`.
 
     Args:
-        request: what the turn begins with. Tools that take time to list are not in it yet.
-        model: what will be asked.
-        streaming: whether the answer is streamed.
+        request: The request at the start of the turn. Tools that are listed later are missing.
+        model: The model of the client.
+        streaming: Whether the answer is streamed.
     """
 
     request: ChatRequest = field(repr=False)
@@ -52,13 +52,13 @@ class ObservedTurn:
 
 @dataclass(frozen=True, slots=True)
 class ObservedRound:
-    """One request to the model; its result is the model's `ChatResponse`.
+    """Round: one request to the model. Its result is the model's `ChatResponse`.
 
     Args:
-        request: what is sent.
-        model: what is asked.
-        number: counts from 1 within the turn.
-        streaming: whether the answer is streamed.
+        request: The request that is sent.
+        model: The model that receives it.
+        number: Number of the round within its turn, from 1.
+        streaming: Whether the answer is streamed.
     """
 
     request: ChatRequest = field(repr=False)
@@ -69,12 +69,12 @@ class ObservedRound:
 
 @dataclass(frozen=True, slots=True)
 class ObservedToolCall:
-    """One tool call that is executed; its result is the `ToolMessage`, also where the tool's error is answered.
+    """Execution of one tool call. Its result is the `ToolMessage`, also if the tool failed and the error is answered.
 
     Args:
-        call: what the model asked for.
-        tool: what runs; None if there is no tool of that name.
-        request: the request of the round.
+        call: The tool call of the model.
+        tool: The tool that runs, or None if no tool has the name of the call.
+        request: The request of the round.
     """
 
     call: ToolCall = field(repr=False)
@@ -84,12 +84,12 @@ class ObservedToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ObservedSearch:
-    """One search for tools; its result is the index's `ToolSearchResponse`.
+    """Search for tools. Its result is the index's `ToolSearchResponse`.
 
     Args:
-        query: as the model wrote it, or the user's words where tools are preselected.
-        max_results: how many were asked for.
-        category: the category asked for, if any.
+        query: The query of the model, or the user's message if tools are revealed before the first round.
+        max_results: Number of tools that were asked for.
+        category: The category that was asked for, or None.
     """
 
     query: str = field(repr=False)
@@ -98,73 +98,74 @@ class ObservedSearch:
 
 
 Observed: TypeAlias = ObservedTurn | ObservedRound | ObservedToolCall | ObservedSearch
+"""Any operation that an observer receives."""
 
 
 class Observation(Protocol):
-    """One operation that has begun."""
+    """Operation that has started, as an observer follows it."""
 
     def current(self) -> AbstractContextManager[object]:
-        """Return a context manager that makes the operation current, where that means something.
+        """Return a context manager that makes the operation current.
 
-        It is entered anew for each stretch of work, always left in the thread or task that entered it, and never
-        open while the consumer of a stream has control. Of a turn, one is open for the advisors as well.
+        It is entered again for each stretch of work. It is left in the thread or task that entered it, and is never
+        open while the consumer of a stream has control. For a turn, one is also open while its advisors run.
         """
         ...
 
     def end(self, result: Any, error: BaseException | None) -> None:
-        """The operation is over, however it ended; called once.
+        """Record the end of the operation. Called once, however the operation ends.
 
         Args:
-            result: what it came to; None if it was broken off.
-            error: what was raised; `GeneratorExit` if a stream was left early. Of a tool call, also an error that was
-                answered to the model.
+            result: The result, or None if the operation was interrupted.
+            error: The exception that ended the operation; `GeneratorExit` if a stream was closed early. For a tool
+                call, also an error that was answered to the model.
         """
         ...
 
 
 class Observer(Protocol):
-    """Is told of everything a client does. What it raises ends the turn, so it should not raise.
+    """Receives every operation a client performs. Must not raise: an exception ends the turn.
 
-    Called from whichever thread or task does the work, several at once.
+    Several threads and tasks may call an observer at once.
 
     Example:
         >>> from contextlib import nullcontext
         >>> from toolsearch import ChatClient
         >>> from toolsearch.testing import ScriptedChatModel
-        >>> class Noted:
+        >>> class PrintedOperation:
         ...     def __init__(self, operation):
         ...         self.name = type(operation).__name__
         ...     def current(self):
         ...         return nullcontext()
         ...     def end(self, result, error):
         ...         print("ended", self.name)
-        >>> class Notes:
+        >>> class PrintingObserver:
         ...     def begin(self, operation):
-        ...         return Noted(operation)
-        >>> _ = ChatClient(ScriptedChatModel(["Hello!"]), observer=Notes()).call("Hi")
+        ...         return PrintedOperation(operation)
+        >>> _ = ChatClient(ScriptedChatModel(["Hello!"]), observer=PrintingObserver()).call("Hi")
         ended ObservedRound
         ended ObservedTurn
     """
 
     def begin(self, operation: Observed) -> Observation:
-        """An operation begins; called where the one around it is current."""
+        """Record the start of an operation. Called while the enclosing operation is current."""
         ...
 
 
-_NOTHING = nullcontext()
+_NULL_CONTEXT = nullcontext()
 
-# Found by searches, which happen deep inside tools and indexes. Set only while work is done, like what is current.
-_observer: ContextVar[Observer | None] = ContextVar("toolsearch_observer", default=None)
+# Searches happen deep inside tools and indexes and read the observer from here. Set only while an operation is current.
+_current_observer: ContextVar[Observer | None] = ContextVar("toolsearch_observer", default=None)
 
 
 class Span:
-    """One operation in the hands of whoever performs it: a block that ends it however it is left.
+    """Handle of one operation for the code that performs it: a ``with`` block that ends it, however it is left.
 
-    The block may hold a `yield`; nothing is current in it except inside `current()`.
+    The block may contain a ``yield``. The operation is current only inside `current()`.
 
     Attributes:
-        result: what the operation came to; set it before the block ends.
-        error: an error that was dealt with inside; one that leaves the block counts by itself.
+        result: The result of the operation. Set it before the block ends.
+        error: An error that was handled inside the block. An exception that leaves the block is recorded by itself.
     """
 
     __slots__ = ("_observation", "_observer", "error", "result")
@@ -177,29 +178,34 @@ class Span:
 
     @property
     def observed(self) -> bool:
-        """Whether anybody looks."""
+        """Return whether an observer follows the operation."""
         return self._observation is not None
 
     def current(self) -> AbstractContextManager[object]:
-        """Make the operation current; without an observer this does nothing."""
-        return _NOTHING if self._observation is None else self._current(self._observation)
+        """Make the operation current. Does nothing without an observer."""
+        return _NULL_CONTEXT if self._observation is None else self._make_current(self._observation)
 
     @contextmanager
-    def _current(self, observation: Observation) -> Iterator[None]:
-        token = _observer.set(self._observer)
+    def _make_current(self, observation: Observation) -> Iterator[None]:
+        token = _current_observer.set(self._observer)
         try:
             with observation.current():
                 yield
         finally:
-            _observer.reset(token)
+            _current_observer.reset(token)
 
     def end(self, error: BaseException | None = None) -> None:
-        """End the operation. Again: does nothing."""
+        """End the operation. Idempotent.
+
+        Args:
+            error: The exception that ended the operation, if any.
+        """
         observation, self._observation = self._observation, None
         result, self.result = self.result, None
-        noted, self.error = self.error, None  # an error holds the frames it passed, and these hold this object
+        # The error is dropped here: it refers to the frames it passed through, and those refer to this span.
+        handled, self.error = self.error, None
         if observation is not None:
-            observation.end(result, error or noted)
+            observation.end(result, error or handled)
 
     def __enter__(self) -> Self:
         return self
@@ -208,13 +214,20 @@ class Span:
         self.end(error)
 
 
-def watch(observer: Observer | None, operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Span:
-    """Tell `observer` that an operation begins; without one nothing is even made of it."""
+def start_span(observer: Observer | None, operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Span:
+    """Start the span of an operation. Without an observer, the operation is not even created.
+
+    Args:
+        observer: The observer to report to, or None.
+        operation: The class of the operation.
+        *args: Arguments of `operation`.
+        **kwargs: Keyword arguments of `operation`.
+    """
     if observer is None:
         return Span()
     return Span(observer, observer.begin(operation(*args, **kwargs)))
 
 
-def start_span(operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Span:
-    """Tell the observer of the turn that is running here, if any."""
-    return watch(_observer.get(), operation, *args, **kwargs)
+def start_child_span(operation: Callable[P, Observed], *args: P.args, **kwargs: P.kwargs) -> Span:
+    """Start the span of an operation inside the current one, with the same observer."""
+    return start_span(_current_observer.get(), operation, *args, **kwargs)

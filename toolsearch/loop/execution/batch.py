@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import AsyncCallableError, TookTooLongError
 from ...messages import ToolCall, ToolMessage
-from ...observability.observer import ObservedToolCall, Observer, watch
+from ...observability.observer import ObservedToolCall, Observer, start_span
 from ...tools.threads import run_in_worker_thread
 from ..effects import RunTools, ToolBatchResult
 from .call import Invocation, ToolResult, answer_call
@@ -65,8 +65,11 @@ def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
 
 
 def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
-    with watch(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as seen, seen.current():
-        flow = answer_call(call, batch, seen)
+    with (
+        start_span(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as span,
+        span.current(),
+    ):
+        flow = answer_call(call, batch, span)
         try:
             invocation = next(flow)
             while True:
@@ -78,7 +81,7 @@ def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> Too
                     invocation = flow.send(result)
         except StopIteration as stop:
             message: ToolMessage = stop.value
-            seen.result = message
+            span.result = message
             return message
         finally:
             flow.close()
@@ -163,8 +166,11 @@ def _next(lanes: deque[list[int]]) -> list[int] | None:
 
 
 async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
-    with watch(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as seen, seen.current():
-        flow = answer_call(call, batch, seen)
+    with (
+        start_span(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as span,
+        span.current(),
+    ):
+        flow = answer_call(call, batch, span)
         try:
             invocation = next(flow)
             while True:
@@ -176,7 +182,7 @@ async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None)
                     invocation = flow.send(result)
         except StopIteration as stop:
             message: ToolMessage = stop.value
-            seen.result = message
+            span.result = message
             return message
         finally:
             flow.close()

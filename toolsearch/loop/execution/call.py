@@ -58,10 +58,10 @@ class Invocation:
 CallFlow = Generator[Invocation, ToolResult, ToolMessage]
 
 
-def answer_call(call: ToolCall, batch: RunTools, seen: Span) -> CallFlow:
+def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
     """What becomes of one call; yields the invocation, if it comes to one, and returns the result message.
 
-    Errors that are answered rather than raised are noted in `seen`.
+    Errors that are answered rather than raised are noted in `span`.
     """
     from ...errors import ToolArgumentError
     from .arguments import parse_arguments
@@ -83,16 +83,16 @@ def answer_call(call: ToolCall, batch: RunTools, seen: Span) -> CallFlow:
     except AsyncCallableError:
         raise  # the programmer chose the wrong driver; the model cannot mend that
     except ToolArgumentError as error:
-        seen.error = error
+        span.error = error
         return ToolMessage(call.id, call.name, str(error), is_error=True)
     except TookTooLongError as error:
-        seen.error = error
+        span.error = error
         text = f"{call.name} did not answer within {tool.timeout:g} seconds; it may still be running."
         return ToolMessage(call.id, call.name, text, is_error=True)
     except Exception as error:
         if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
             raise
-        seen.error = error
+        span.error = error
         facts = {"tool": call.name, "error": type(error).__name__}
         _LOG.debug("toolsearch.tool_failed tool=%(tool)s error=%(error)s", facts, extra=facts, exc_info=error)
         return ToolMessage(call.id, call.name, _worded(call, error, batch), is_error=True)
