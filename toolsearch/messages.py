@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 from .errors import ConfigurationError
@@ -136,6 +136,8 @@ class ToolMessage:
         text: The result as text.
         is_error: Whether the tool failed.
         media: Images and other media, for providers that accept them in a tool result.
+        revealed: Names of the tools that this result put into the model's tool list. None if the result does not come
+            from tool search. Memory stores it; providers never receive it.
 
     Example:
         >>> ToolMessage("call_1", "weather", "rain").is_error
@@ -148,6 +150,7 @@ class ToolMessage:
     text: str
     is_error: bool = False
     media: tuple[Media, ...] = ()
+    revealed: tuple[str, ...] | None = field(default=None, repr=False)
 
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ...disclosure.search_tool import SEARCH_TOOL, search_tool_description, search_tool_parameters
+from ...disclosure.search_tool import SEARCH_TOOL, search_tool_parameters
+from ...disclosure.sentences import search_tool_description
 from ...disclosure.sessions.tool_set import ToolSet
 from ...tools.tool import Tool
 from .payload import PayloadCounter
@@ -116,4 +117,4 @@ def _search_tool(tools: Sequence[Tool]) -> Tool:
     """The search tool as `ToolSearchAdvisor` sends it for this catalogue."""
     catalog = ToolSet(tool.reference for tool in tools)
     schema = search_tool_parameters(max_results=5, limit=10, categories=bool(catalog.categories))
-    return Tool(SEARCH_TOOL, search_tool_description(catalog), schema)
+    return Tool(SEARCH_TOOL, search_tool_description(len(catalog), catalog.sources), schema)

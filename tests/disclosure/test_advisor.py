@@ -27,7 +27,7 @@ from toolsearch import (
     ToolSearchAdvisor,
     UserMessage,
 )
-from toolsearch.disclosure.search_tool import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
+from toolsearch.disclosure import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
 from toolsearch.eviction import AlwaysEvict, LruEviction, NeverEvict
 from toolsearch.indexes import RegexToolIndex
 from toolsearch.indexes.protocols import ToolSearcher
@@ -420,7 +420,7 @@ def test_the_report_counts_what_was_avoided_and_what_was_spent(ask: Ask) -> None
 def test_subclasses_override_hooks_around_ours(ask: Ask, tools: list[Tool]) -> None:
     class Noting(ToolSearchAdvisor):
         def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
-            request = super().before_call(state, request)
+            request = yield from super().before_call(state, request)
             return request.replace(messages=(*request.messages, UserMessage(f"round {state.round}")))
 
     model = ScriptedChatModel([[search("weather")], "ok"])

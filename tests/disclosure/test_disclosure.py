@@ -34,16 +34,16 @@ def disclosure(**settings: object) -> Disclosure:
 
 def test_nothing_is_declared_before_it_is_found() -> None:
     with disclosure().open("ann", TOOLS) as turn:
-        assert turn.declare() == ()
+        assert turn.begin_round() == ()
         assert turn.offers_search
 
 
 def test_finds_are_appended_in_order_of_discovery_and_never_move() -> None:
     with disclosure().open("ann", TOOLS) as turn:
-        seen = [turn.declare()]
+        seen = [turn.begin_round()]
         for query in ("get_weather", "play_music", "add_event", "send_mail"):
             turn.search(query, 1)
-            seen.append(turn.declare())
+            seen.append(turn.begin_round())
     for before, after in itertools.pairwise(seen):
         assert after[: len(before)] == before
     assert seen[-1] == ("get_weather", "play_music", "add_event", "send_mail")
@@ -54,18 +54,18 @@ def test_discovered_tools_survive_the_turn_but_not_the_session() -> None:
     with machine.open("ann", TOOLS) as turn:
         turn.search("get_weather", 1)
     with machine.open("ann", TOOLS) as turn:
-        assert turn.declare() == ("get_weather",)
-    machine.sessions.clear("ann")
+        assert turn.begin_round() == ("get_weather",)
+    machine.sessions.evict("ann")
     with machine.open("ann", TOOLS) as turn:
-        assert turn.declare() == ()
+        assert turn.begin_round() == ()
 
 
 def test_a_session_without_an_id_leaves_nothing_and_is_shared_with_none() -> None:
     machine = disclosure()
     with machine.open(None, TOOLS) as one, machine.open(None, TOOLS) as other:
         one.search("get_weather", 1)
-        assert one.declare() == ("get_weather",)
-        assert other.declare() == ()
+        assert one.begin_round() == ("get_weather",)
+        assert other.begin_round() == ()
     assert len(machine.sessions) == 0
 
 
@@ -100,7 +100,7 @@ def test_a_weak_match_is_declared_and_said_to_be_weak() -> None:
     """The model judges for itself, and knows that it has to."""
     with disclosure().open("ann", TOOLS) as turn:
         result = turn.search("reticulate seventeen splines of music")
-        assert set(turn.declare()) == {"play_music", "stop_music"}
+        assert set(turn.begin_round()) == {"play_music", "stop_music"}
     assert "- play_music" in result
     assert "These match only part of the query; none of them has: reticulate, seventeen, splines." in result
 
@@ -114,14 +114,14 @@ def test_an_unknown_category_is_answered_with_those_that_exist() -> None:
 
 def test_a_repeated_search_says_so_and_its_finds_stay_callable() -> None:
     with disclosure(keep_revealed=False).open("ann", TOOLS) as turn:
-        turn.declare()
+        turn.begin_round()
         turn.search("get_weather", 1)
-        turn.declare()
+        turn.begin_round()
         turn.search("play_music", 1)
-        turn.declare()
+        turn.begin_round()
         result = turn.search("  GET_weather ", 1)
         assert "searched for exactly this before" in result
-        assert turn.declare() == ("get_weather",)
+        assert turn.begin_round() == ("get_weather",)
 
 
 def test_the_search_budget_ends_searching_for_the_turn_only() -> None:
@@ -130,7 +130,7 @@ def test_the_search_budget_ends_searching_for_the_turn_only() -> None:
         for query in ("send_mail", "read_mail"):
             turn.search(query, 1)
         assert turn.search("get_weather").startswith("Not searched")
-        assert "get_weather" not in turn.declare()
+        assert "get_weather" not in turn.begin_round()
     with machine.open("ann", TOOLS) as turn:
         assert "get_weather" in turn.search("get_weather")
 
@@ -139,50 +139,50 @@ def test_the_search_budget_ends_searching_for_the_turn_only() -> None:
 def test_max_results_is_clamped(asked: int | None, given_: int) -> None:
     with disclosure(max_results=2, max_results_limit=4).open("ann", TOOLS) as turn:
         turn.search("can", asked)
-        assert len(turn.declare()) == given_
+        assert len(turn.begin_round()) == given_
 
 
 def test_without_accumulation_the_latest_round_is_kept_with_all_its_parallel_searches() -> None:
     with disclosure(keep_revealed=False).open("ann", TOOLS) as turn:
-        turn.declare()
+        turn.begin_round()
         turn.search("send_mail", 1)
-        assert turn.declare() == ("send_mail",)
+        assert turn.begin_round() == ("send_mail",)
         for query in ("get_weather", "play_music", "add_event"):
             turn.search(query, 1)
-        assert turn.declare() == ("get_weather", "play_music", "add_event")
-        assert turn.declare() == ("get_weather", "play_music", "add_event")
+        assert turn.begin_round() == ("get_weather", "play_music", "add_event")
+        assert turn.begin_round() == ("get_weather", "play_music", "add_event")
 
 
 def test_an_undiscovered_tool_is_loaded_and_answered_with_its_schema() -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     tools = ToolSet([ToolReference(name="get_weather", parameters=schema), *TOOLS.tools[:2]])
     with disclosure().open("ann", tools) as turn:
-        turn.declare()
+        turn.begin_round()
         answer = turn.call("get_weather")
         assert answer is not None
         assert '"city"' in answer
         assert "call it again" in answer
-        assert turn.declare() == ("get_weather",)
+        assert turn.begin_round() == ("get_weather",)
         assert turn.call("get_weather") is None
 
 
 def test_run_undiscovered_runs_it() -> None:
     with disclosure(run_unrevealed=True).open("ann", TOOLS) as turn:
-        turn.declare()
+        turn.begin_round()
         assert turn.call("get_weather") is None
-        assert turn.declare() == ("get_weather",)
+        assert turn.begin_round() == ("get_weather",)
 
 
 def test_a_tool_found_in_the_same_batch_is_not_run_before_it_was_declared() -> None:
     with disclosure().open("ann", TOOLS) as turn:
-        turn.declare()
+        turn.begin_round()
         turn.search("get_weather", 1)
-        assert "loaded" in (turn.call("get_weather") or "")
+        assert "in your list now" in (turn.call("get_weather") or "")
 
 
 def test_an_unknown_name_is_answered_with_the_closest_and_told_to_search_first() -> None:
     with disclosure().open("ann", TOOLS) as turn:
-        turn.declare()
+        turn.begin_round()
         answer = turn.call("mcp__mail__send_mail")
         assert "'send_mail'" in (answer or "")
         assert "tool_search" in (answer or "")
@@ -191,8 +191,8 @@ def test_an_unknown_name_is_answered_with_the_closest_and_told_to_search_first()
 def test_a_refused_tool_is_answered_like_one_that_does_not_exist() -> None:
     admitted = {"send_mail", "secret_tool"}
     tools = ToolSet([*TOOLS.tools, ToolReference(name="secret_tool", description="Can do mail in secret.")])
-    with disclosure().open("ann", tools, admits=admitted.__contains__) as turn:
-        turn.declare()
+    with disclosure().open("ann", tools, allows=admitted.__contains__) as turn:
+        turn.begin_round()
         admitted.discard("secret_tool")
         assert "secret_tool" not in turn.search("mail secret_tool")
         refused = turn.call("secret_tool")
@@ -200,27 +200,27 @@ def test_a_refused_tool_is_answered_like_one_that_does_not_exist() -> None:
         assert refused is not None
         assert refused.replace("secret_tool", "X") == (missing or "").replace("sacred_tool", "X")
         assert "secret_tool" not in (turn.call("secret_tol") or "")
-        assert turn.declare() == ("send_mail",)
+        assert turn.begin_round() == ("send_mail",)
 
 
 def test_a_tool_no_longer_admitted_is_no_longer_declared() -> None:
     admitted = set(TOOLS.names)
-    with disclosure().open("ann", TOOLS, admits=admitted.__contains__) as turn:
+    with disclosure().open("ann", TOOLS, allows=admitted.__contains__) as turn:
         turn.search("mail")
-        assert "send_mail" in turn.declare()
+        assert "send_mail" in turn.begin_round()
         admitted.discard("send_mail")
-        assert "send_mail" not in turn.declare()
+        assert "send_mail" not in turn.begin_round()
 
 
 def test_pinned_tools_come_first_and_search_is_not_offered_when_all_are_pinned() -> None:
     with disclosure().open("ann", TOOLS, pinned=["add_event", "list_files"]) as turn:
         turn.search("get_weather", 1)
-        assert turn.declare() == ("add_event", "list_files", "get_weather")
+        assert turn.begin_round() == ("add_event", "list_files", "get_weather")
     with disclosure().open("ann", TOOLS, pinned=TOOLS.names) as turn:
-        assert turn.declare() == NAMES
+        assert turn.begin_round() == NAMES
         assert not turn.offers_search
     with disclosure().open("ann", ToolSet()) as turn:
-        assert turn.declare() == ()
+        assert turn.begin_round() == ()
         assert not turn.offers_search
 
 
@@ -247,35 +247,35 @@ def test_the_offer_is_frozen_and_later_sources_are_told_of_in_results() -> None:
 def test_bypass_sends_everything_in_order_and_stays_decided() -> None:
     machine = disclosure(reveal_all_below=100)
     with machine.open("ann", TOOLS, tokens=99) as turn:
-        assert turn.declare() == NAMES
+        assert turn.begin_round() == NAMES
         assert not turn.offers_search
         assert turn.call("send_mail") is None
     with machine.open("ann", TOOLS, tokens=10_000) as turn:
         assert not turn.offers_search
     with machine.open("bob", TOOLS, tokens=100) as turn:
         assert turn.offers_search
-        assert turn.declare() == ()
+        assert turn.begin_round() == ()
 
 
 def test_preselect_discloses_what_fits_the_users_words() -> None:
     with disclosure(reveal_upfront=2).open("ann", TOOLS, text="play some music") as turn:
-        assert set(turn.declare()) == {"play_music", "stop_music"}
-        assert turn.revealed == list(turn.declare())
+        assert set(turn.begin_round()) == {"play_music", "stop_music"}
+        assert turn.revealed == list(turn.begin_round())
 
 
 def test_restore_declares_again_and_ignores_what_does_not_exist() -> None:
     machine = disclosure()
     machine.restore("ann", ["play_music", "no_such_tool", "send_mail"])
     with machine.open("ann", TOOLS) as turn:
-        assert turn.declare() == ("play_music", "send_mail")
+        assert turn.begin_round() == ("play_music", "send_mail")
 
 
 def test_a_new_session_is_restored_from_history_a_known_one_is_not() -> None:
     machine = disclosure()
-    with machine.open("ann", TOOLS, history=["add_event", "gone"]) as turn:
-        assert turn.declare() == ("add_event",)
-    with machine.open("ann", TOOLS, history=["send_mail"]) as turn:
-        assert turn.declare() == ("add_event",)
+    with machine.open("ann", TOOLS, revealed=["add_event", "gone"]) as turn:
+        assert turn.begin_round() == ("add_event",)
+    with machine.open("ann", TOOLS, revealed=["send_mail"]) as turn:
+        assert turn.begin_round() == ("add_event",)
 
 
 def test_max_loaded_drops_the_least_recently_used_but_nothing_of_this_turn() -> None:
@@ -284,27 +284,27 @@ def test_max_loaded_drops_the_least_recently_used_but_nothing_of_this_turn() -> 
         turn.search("send_mail")
         turn.search("read_mail")
     with machine.open("ann", TOOLS, pinned=["list_files"]) as turn:
-        turn.declare()
+        turn.begin_round()
         assert turn.call("send_mail") is None  # a use
         turn.search("get_weather")
-        assert turn.declare() == ("list_files", "send_mail", "get_weather")
+        assert turn.begin_round() == ("list_files", "send_mail", "get_weather")
         for query in ("play_music", "stop_music", "add_event"):
             turn.search(query)
-        assert turn.declare() == ("list_files", "get_weather", "play_music", "stop_music", "add_event")
+        assert turn.begin_round() == ("list_files", "get_weather", "play_music", "stop_music", "add_event")
 
 
 def test_restored_tools_keep_to_max_loaded_the_latest_stay() -> None:
     machine = disclosure(max_revealed=2)
-    with machine.open("ann", TOOLS, history=NAMES[:5]) as turn:
-        assert turn.declare() == NAMES[3:5]
+    with machine.open("ann", TOOLS, revealed=NAMES[:5]) as turn:
+        assert turn.begin_round() == NAMES[3:5]
     machine.restore("bob", NAMES[:4])
     with machine.open("bob", TOOLS) as turn:
-        assert turn.declare() == NAMES[2:4]
+        assert turn.begin_round() == NAMES[2:4]
 
 
 def test_a_repeated_search_does_not_name_what_is_refused_by_now() -> None:
     admitted = set(TOOLS.names)
-    with disclosure().open("ann", TOOLS, admits=admitted.__contains__) as turn:
+    with disclosure().open("ann", TOOLS, allows=admitted.__contains__) as turn:
         turn.search("mail")
         admitted.discard("send_mail")
         assert "send_mail" not in turn.search("mail")
@@ -346,14 +346,14 @@ def test_preselect_discloses_nothing_for_words_that_fit_no_tool(text: str) -> No
     """What is disclosed stays, and is paid for in every round."""
     with disclosure(reveal_upfront=2).open("ann", TOOLS, text=text) as turn:
         assert turn.offers_search
-        assert turn.declare() == ()
+        assert turn.begin_round() == ()
 
 
 def test_an_index_that_is_down_does_not_stop_a_turn_that_preselects() -> None:
     settings = DisclosureSettings(reveal_upfront=2)
     machine = Disclosure(SessionToolIndex(OddIndex(IndexingError("down"))), settings)  # type: ignore[arg-type]
     with machine.open("ann", TOOLS, text="mail") as turn:
-        assert turn.declare() == ()
+        assert turn.begin_round() == ()
 
 
 def test_a_tool_that_an_index_names_twice_is_found_once() -> None:
@@ -378,7 +378,7 @@ def test_parallel_turns_of_one_session_lose_no_find() -> None:
     for thread in threads:
         thread.join()
     with machine.open("ann", TOOLS) as turn:
-        assert sorted(turn.declare()) == sorted(NAMES)
+        assert sorted(turn.begin_round()) == sorted(NAMES)
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ def test_the_declared_list_only_ever_grows_at_its_end(steps: list[tuple[str, str
         return machine.open("ann", TOOLS, pinned=pinned)
 
     turn = opened()
-    before = turn.declare()
+    before = turn.begin_round()
     assert before == tuple(pinned)
     for kind, value in steps:
         if kind == "search":
@@ -425,7 +425,7 @@ def test_the_declared_list_only_ever_grows_at_its_end(steps: list[tuple[str, str
         else:
             turn.close()
             turn = opened()
-        after = turn.declare()
+        after = turn.begin_round()
         assert after[: len(before)] == before
         assert len(set(after)) == len(after)
         before = after

@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 
 from ..chat.requests import ChatRequest
 from ..disclosure.advisor import ToolSearchAdvisor
-from ..disclosure.search_tool import DEFAULT_INSTRUCTIONS
+from ..disclosure.sentences import DEFAULT_INSTRUCTIONS
 from ..errors import ConfigurationError, MissingExtraError
 from ..eviction import CompositeEviction, EvictionStrategy, LruEviction, TtlEviction
 from ..indexes import Bm25ToolIndex, HybridToolIndex, ToolIndex, VectorToolIndex, resolve_index

@@ -1,1 +1,30 @@
-"""disclosure."""
+"""Progressive disclosure: the tool search advisor, and the engine below it for other frameworks."""
+
+from ..tools.revealing import RevealingText
+from .advisor import SearchOptions, ToolFilter, ToolSearchAdvisor
+from .disclosure import Disclosure
+from .pins import Pin
+from .sentences import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
+from .sessions import SessionLease, SessionRecord, SessionToolIndex, ToolSearchRequest, ToolSet
+from .settings import DisclosureOptions, DisclosureSettings, Offer
+from .turn import DisclosureTurn
+
+__all__ = [
+    "DEFAULT_INSTRUCTIONS",
+    "SEARCH_TOOL",
+    "Disclosure",
+    "DisclosureOptions",
+    "DisclosureSettings",
+    "DisclosureTurn",
+    "Offer",
+    "Pin",
+    "RevealingText",
+    "SearchOptions",
+    "SessionLease",
+    "SessionRecord",
+    "SessionToolIndex",
+    "ToolFilter",
+    "ToolSearchAdvisor",
+    "ToolSearchRequest",
+    "ToolSet",
+]

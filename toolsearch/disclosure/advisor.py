@@ -1,4 +1,4 @@
-"""`ToolSearchAdvisor`: the tool-calling loop, with tools disclosed as the model finds them."""
+"""The tool-calling loop with progressive disclosure: tools are revealed as the model finds them."""
 
 from __future__ import annotations
 
@@ -20,46 +20,51 @@ from ..loop.tool_calling import LoopOptions, ToolCallingAdvisor
 from ..messages import Message, SystemMessage, UserMessage
 from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.tool import Tool
-from .advisor_turn import SearchTurn
-from .catalog import Catalog, CatalogCache
-from .disclosure import Disclosure, DisclosureSettings
-from .history import disclosed_in
-from .pins import Pin, Pins
-from .search_tool import DEFAULT_INSTRUCTIONS
+from .advisor_turn import AdvisorTurn
+from .catalog import ToolCatalog, ToolCatalogCache
+from .disclosure import Disclosure
+from .history import revealed_in
+from .pins import Pin, PinnedTools
+from .sentences import DEFAULT_INSTRUCTIONS
 from .sessions.session_index import SessionToolIndex
+from .settings import DisclosureOptions, DisclosureSettings
 
-__all__ = ["ToolFilter", "ToolSearchAdvisor"]
+__all__ = ["SearchOptions", "ToolFilter", "ToolSearchAdvisor"]
 
 ToolFilter: TypeAlias = Callable[[Tool, Mapping[str, Any]], bool]
 
+_TURN = "toolsearch.disclosure.turn"
+
+
+class SearchOptions(DisclosureOptions, LoopOptions, total=False):
+    """The keyword arguments of `ToolSearchAdvisor` that it shares with `DisclosureSettings` and `ToolCallingAdvisor`.
+
+    Example:
+        >>> options: SearchOptions = {"max_results": 3, "raise_on_error": True}
+    """
+
 
 class ToolSearchAdvisor(ToolCallingAdvisor):
-    """Takes the place of `ToolCallingAdvisor`: the model is sent `tool_search` first, and then what it finds.
+    """The tool-calling loop with tool search: the model starts with `tool_search`, and sees what it finds.
+
+    It takes the place of `ToolCallingAdvisor`.
 
     Args:
-        index: an index, or the name of one: ``"regex"``, ``"bm25"``, ``"vector"``, ``"hybrid"`` or a plug-in's.
-        max_results: how many tools a search returns unless the model asks for another number.
-        max_results_limit: the most it may ask for; more is clamped.
-        instructions: appended once to the system message; empty appends nothing.
-        keep_revealed: keep all tools found in a session; False keeps those of the latest round with a search.
-        pinned: tools that are always sent: a list of names, globs (``"core_*"``), sources (``"source:github"``),
-            `Tool`s and tools' functions; or one predicate, ``tool -> bool``.
-        tool_filter: ``(tool, context) -> bool``: what a session may have. A refused tool is never indexed, found, shown
-            or run, and is asked about again before it is disclosed or run.
-        eviction: which sessions to forget; by default the least recently used above 1,000.
-        session_key: the session of a request; by default tenant and session id. None makes a session of one turn.
-        reveal_all_below: send all tools, without searching, while their definitions have fewer tokens than this.
-        reveal_upfront: disclose this many tools that fit the user's words before the model is first asked; none that only
-            match weakly.
-        max_revealed: keep at most this many tools disclosed; the least recently used leave, never those of this turn.
-        max_searches: searches per turn; None is unlimited.
-        run_unrevealed: run a call of a tool that was not disclosed yet, instead of loading it and asking again.
-        token_counter: counts for `reveal_all_below` and `reply.tool_search`; by default a built-in estimate.
-        order: its place in the chain.
-        options: those of `ToolCallingAdvisor`: `limits`, `raise_on_error`, `on_error`, `should_continue`, `history`, ...
+        index: An index, or the name of one: ``"regex"``, ``"bm25"``, ``"vector"``, ``"hybrid"`` or a plug-in's.
+        instructions: Text that is appended once to the system message. An empty string appends nothing.
+        pinned: Tools that are sent in every round: a list of names, globs (``"core_*"``), sources
+            (``"source:github"``), `Tool`s and functions, or one predicate ``tool -> bool``.
+        tool_filter: ``(tool, context) -> bool``: the tools that a session may have. A refused tool is never indexed,
+            found, shown or run. The filter is asked again before a tool is revealed or run.
+        eviction: The strategy that evicts sessions. By default, the least recently used above 1,000 are evicted.
+        session_key: The session of a request, by default its tenant and session id. None means a session of one turn.
+        token_counter: Counts tokens for `reveal_all_below` and `reply.tool_search`. By default, a built-in estimate.
+        order: The position in the chain. Advisors with a higher order see every round.
+        options: The fields of `DisclosureSettings` (`max_results`, `keep_revealed`, `max_searches`, ...) and the
+            arguments of `ToolCallingAdvisor` (`limits`, `on_error`, `should_continue`, ...).
 
     Raises:
-        ConfigurationError: for an argument that cannot work.
+        ConfigurationError: If an argument cannot work.
 
     Example:
         >>> from toolsearch import ChatClient
@@ -80,35 +85,21 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         self,
         index: ToolIndex | str = "bm25",
         *,
-        max_results: int = 5,
-        max_results_limit: int = 10,
         instructions: str = DEFAULT_INSTRUCTIONS,
-        keep_revealed: bool = True,
         pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
         tool_filter: ToolFilter | None = None,
         eviction: EvictionStrategy | None = None,
         session_key: Callable[[ChatRequest], Hashable | None] | None = None,
-        reveal_all_below: int | None = None,
-        reveal_upfront: int = 0,
-        max_revealed: int | None = None,
-        max_searches: int | None = 10,
-        run_unrevealed: bool = False,
         token_counter: TokenCounter | None = None,
         order: int = 300,
-        **options: Unpack[LoopOptions],
+        **options: Unpack[SearchOptions],
     ) -> None:
-        _check_options(options)
-        super().__init__(order=order, **options)
+        _validate_options(options)
+        given: dict[str, Any] = dict(options)
         settings = DisclosureSettings(
-            max_results=max_results,
-            max_results_limit=max_results_limit,
-            keep_revealed=keep_revealed,
-            reveal_all_below=reveal_all_below,
-            reveal_upfront=reveal_upfront,
-            max_revealed=max_revealed,
-            max_searches=max_searches,
-            run_unrevealed=run_unrevealed,
+            **{name: given.pop(name) for name in DisclosureOptions.__annotations__ if name in given}
         )
+        super().__init__(order=order, **given)
         if not isinstance(instructions, str):
             raise ConfigurationError("instructions must be a string; an empty one appends nothing")
         if tool_filter is not None:
@@ -117,113 +108,112 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             validate_predicate(session_key, "session_key", "request")
         counts = isinstance(token_counter, TokenCounter) and not isinstance(token_counter, type)
         if token_counter is not None and not counts:
-            raise ConfigurationError(f"a token counter has `name` and `count(text)`; {token_counter!r} has not")
+            raise ConfigurationError(f"token_counter must have `name` and `count(text)`, got {token_counter!r}")
         self.disclosure = Disclosure(SessionToolIndex(index, eviction), settings)
         self.instructions = instructions
         self.tool_filter = tool_filter
-        self._pins = Pins(pinned)
+        self._pins = PinnedTools(pinned)
         self._session_key = session_key or _tenant_and_session
         self._counter = token_counter or EstimateTokenCounter()
-        self._catalogs = CatalogCache(self._counter)
-        # Both are the application's and may take their time.
-        self.before_call_blocks = tool_filter is not None or token_counter is not None
+        self._catalogs = ToolCatalogCache(self._counter)
+        # The filter and the counter belong to the application and can be slow.
+        self._begin_round_is_slow = tool_filter is not None or token_counter is not None
 
     def describe(self) -> dict[str, str]:
-        """What is active, for the log."""
+        """Return the active advisor and index, for the log."""
         return {**super().describe(), "index": self.disclosure.sessions.index_type}
 
     def restore(self, session_id: str, names: Iterable[str], *, tenant_id: str | None = None) -> None:
-        """Disclose `names` to a session again, e.g. after its conversation was compacted.
+        """Reveal `names` to a session again, e.g. after its conversation was compacted.
 
-        Names that its tools do not have, or that the filter refuses, stay hidden.
+        Names stay hidden that the session's tools do not have, or that the filter refuses.
         """
         if isinstance(names, str):
-            raise ConfigurationError(f"restore takes a list of names: restore({session_id!r}, [{names!r}])")
+            raise ConfigurationError(f"names must be a list: restore({session_id!r}, [{names!r}])")
         self.disclosure.restore(self._key(session_id, tenant_id), names)
 
     def evict(self, session_id: str, *, tenant_id: str | None = None) -> None:
-        """Forget a session now: its index, unless shared, and what it discovered."""
-        self.disclosure.sessions.clear(self._key(session_id, tenant_id))
+        """Evict a session now: its index, unless others share it, and the tools revealed to it."""
+        self.disclosure.sessions.evict(self._key(session_id, tenant_id))
 
     def may_run(self, tool: Tool, request: ChatRequest) -> bool:
-        """Whether the filter admits the tool."""
+        """Return whether the filter admits the tool."""
         return self.tool_filter is None or evaluate_predicate(self.tool_filter(tool, request.context), "tool_filter")
 
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""
-        turn: SearchTurn = yield Perform(partial(self._open, request, state.earlier))
+        turn: AdvisorTurn = yield Perform(partial(self._open, request, state.earlier))
         state.resources.callback(turn.disclosure.close)
         state.extra[_TURN] = turn
         state.intercept = lambda call: None if call.name in state.resolved else turn.intercept(call)
         if turn.search_tool is not None and self.instructions:
-            return request.replace(messages=_instructed(request.messages, self.instructions))
+            return request.replace(messages=_add_instructions(request.messages, self.instructions))
         return request
 
-    def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
-        """Send the search tool, pinned tools, and discovered ones in order of discovery."""
-        turn: SearchTurn = state.extra[_TURN]
-        declared = turn.declare(state.conversation(request))
+    def before_call(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
+        """Send the search tool, pinned tools and revealed tools, in the order in which they were revealed."""
+        turn: AdvisorTurn = state.extra[_TURN]
+        begin = partial(turn.begin_round, state.conversation(request))
+        declared = (yield Perform(begin)) if self._begin_round_is_slow else begin()
         if self.disclosure.settings.run_unrevealed:
             state.executable = turn.executable
         return request.replace(tools=declared)
 
     def after_call(self, state: LoopState, response: ChatResponse) -> ChatResponse:
         """Count what the round cost."""
-        turn: SearchTurn = state.extra[_TURN]
-        turn.answered(response)
+        turn: AdvisorTurn = state.extra[_TURN]
+        turn.end_round(response)
         return response
 
     def finalize_loop(self, state: LoopState, response: ChatResponse) -> ChatResponse:
         """Report what tool search did."""
-        turn: SearchTurn = state.extra[_TURN]
+        turn: AdvisorTurn = state.extra[_TURN]
         return response.replace(tool_search=turn.report())
 
-    def _open(self, request: ChatRequest, earlier: Sequence[Message]) -> SearchTurn:
-        """Begin the turn; blocking, as it may build an index."""
+    def _open(self, request: ChatRequest, earlier: Sequence[Message]) -> AdvisorTurn:
+        """Begin the turn. Building an index can block."""
         admitted = tuple(tool for tool in request.tools if self._may_run(tool, request))
         catalog = self._catalogs.get(admitted)
-        admits = partial(self._admits, catalog, request)
         last = request.messages[-1] if request.messages else None
         conversation = (*earlier, *request.messages)
         disclosure = self.disclosure.open(
             self._session_key(request),
             catalog.references,
-            pinned=self._pins.among(catalog),
-            admits=admits,
-            history=disclosed_in(conversation, catalog.tools, latest_only=not self.disclosure.settings.keep_revealed),
-            tokens=catalog.total,
+            pinned=self._pins.names_in(catalog),
+            allows=partial(self._allows, catalog, request),
+            revealed=revealed_in(conversation, catalog.tools, latest_only=not self.disclosure.settings.keep_revealed),
+            tokens=catalog.total_tokens,
             text=last.text if isinstance(last, UserMessage) else "",
         )
-        return SearchTurn(disclosure, catalog, self._counter, self.instructions)
+        return AdvisorTurn(disclosure, catalog, self._counter, self.instructions)
 
-    def _admits(self, catalog: Catalog, request: ChatRequest, name: str) -> bool:
+    def _allows(self, catalog: ToolCatalog, request: ChatRequest, name: str) -> bool:
         return self._may_run(catalog.tools[name], request)
 
     def _key(self, session_id: str, tenant_id: str | None) -> Hashable:
         key = self._session_key(ChatRequest(messages=(), session_id=session_id, tenant_id=tenant_id))
         if key is None:
-            raise ConfigurationError("session_key gives no session for this id: there is nothing to restore or evict")
+            raise ConfigurationError(
+                "session_key returns no session for this id, so nothing can be restored or evicted"
+            )
         return key
 
 
-_TURN = "toolsearch.loop.turn"
-
-
-def _check_options(options: LoopOptions) -> None:
-    known = LoopOptions.__annotations__.keys()
+def _validate_options(options: SearchOptions) -> None:
+    known = SearchOptions.__annotations__.keys()
     for name in options.keys() - known:
         own = inspect.signature(ToolSearchAdvisor.__init__).parameters.keys() - {"self", "options"}
         close = get_close_matches(name, {*known, *own}, 1)
-        meant = f"; did you mean {close[0]!r}?" if close else ""
-        raise ConfigurationError(f"ToolSearchAdvisor has no option {name!r}{meant}")
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ConfigurationError(f"ToolSearchAdvisor has no option {name!r}{hint}")
 
 
 def _tenant_and_session(request: ChatRequest) -> Hashable | None:
     return None if request.session_id is None else (request.tenant_id, request.session_id)
 
 
-def _instructed(messages: Sequence[Message], instructions: str) -> tuple[Message, ...]:
-    """The messages with `instructions` at the end of the first system message, once however often it is done."""
+def _add_instructions(messages: Sequence[Message], instructions: str) -> tuple[Message, ...]:
+    """Append `instructions` to the first system message, unless it already contains them."""
     for position, message in enumerate(messages):
         if isinstance(message, SystemMessage):
             if instructions in message.text:

@@ -1,4 +1,4 @@
-"""TODO."""
+"""The tools of a request, prepared once: by name, as a set to index, and in tokens."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from ..chat.tokens import TokenCounter
 from ..tools.tool import Tool
 from .sessions.tool_set import ToolSet
 
-__all__ = ["Catalog", "CatalogCache", "definition_tokens"]
+__all__ = ["ToolCatalog", "ToolCatalogCache", "definition_tokens"]
+
+MAX_CACHED_CATALOGS = 64
 
 
-_CATALOGS = 64
-
-
-class Catalog:
-    """The tools that a session may have: by name, as a set to index, and in tokens.
+class ToolCatalog:
+    """The tools that a session may have.
 
     Attributes:
-        tools: by the name the model sees, in the order given.
-        references: the same as a `ToolSet`.
+        tools: The tools by the name that the model sees, in the order given.
+        references: The same tools as a `ToolSet`.
     """
 
     def __init__(self, tools: Sequence[Tool], counter: TokenCounter) -> None:
@@ -33,38 +32,38 @@ class Catalog:
         self._tokens: dict[str, int] = {}
 
     def tokens(self, name: str) -> int:
-        """Tokens of one definition."""
+        """Return the tokens of one definition."""
         if name not in self._tokens:
             self._tokens[name] = definition_tokens(self.tools[name], self._counter)
         return self._tokens[name]
 
     @property
-    def total(self) -> int:
-        """Tokens of all definitions."""
+    def total_tokens(self) -> int:
+        """The tokens of all definitions."""
         return sum(map(self.tokens, self.tools))
 
 
-class CatalogCache:
-    """Keeps the catalogs of recent requests: a client's tools are the same objects at each call, and hashed once."""
+class ToolCatalogCache:
+    """The catalogs of recent requests. A client's tools are the same objects in each call, so they are hashed once."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
-        self._recent: LRUCache[tuple[Tool, ...], Catalog] = LRUCache(_CATALOGS)
+        self._recent: LRUCache[tuple[Tool, ...], ToolCatalog] = LRUCache(MAX_CACHED_CATALOGS)
         self._lock = Lock()
 
-    def get(self, tools: tuple[Tool, ...]) -> Catalog:
+    def get(self, tools: tuple[Tool, ...]) -> ToolCatalog:
         """Return the catalog of exactly these tools."""
         with self._lock:
             catalog = self._recent.get(tools)
         if catalog is None:
-            catalog = Catalog(tools, self._counter)
+            catalog = ToolCatalog(tools, self._counter)
             with self._lock:
                 self._recent[tools] = catalog
         return catalog
 
 
 def definition_tokens(tool: Tool, counter: TokenCounter) -> int:
-    """Tokens of a tool's definition, in the compact JSON that providers are sent."""
+    """Return the tokens of a definition in the compact JSON that providers receive."""
     definition = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     wire = {"type": "function", "function": definition}
     return counter.count(json.dumps(wire, ensure_ascii=False, separators=(",", ":")))

@@ -1,27 +1,30 @@
-"""What a conversation tells of tool search: which tools were disclosed in it, and what searching cost."""
+"""Traces of tool search in a conversation: the tools that it revealed, and the tokens that searching cost."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from itertools import groupby
 
 from ..chat.tokens import TokenCounter
 from ..messages import AssistantMessage, Message, ToolMessage
-from .search_tool import SEARCH_TOOL, is_load_answer, names_in_result
+from .sentences import SEARCH_TOOL
 
-__all__ = ["MessageTokens", "disclosed_in"]
+__all__ = ["MessageTokens", "revealed_in"]
+
+_LISTED_NAME = re.compile(r"^- ([a-zA-Z0-9_-]{1,64})(?:$|: )", re.MULTILINE)
 
 
-def disclosed_in(messages: Sequence[Message], tools: Container[str], *, latest_only: bool = False) -> tuple[str, ...]:
-    """Return the tools that were disclosed in a conversation, in the order in which they were.
+def revealed_in(messages: Sequence[Message], tools: Container[str], *, latest_only: bool = False) -> tuple[str, ...]:
+    """Return the tools that a conversation revealed, in the order in which it did.
 
-    Tools named in results of `tool_search`, and tools that were called or loaded directly. Within one batch of calls
-    direct loads come first, as they do when it happens. What has another form is ignored.
+    `ToolMessage.revealed` says what a result revealed. A tool that was called and ran counts as revealed too. Within
+    one batch of calls, tools that were called directly come first, as they do when it happens.
 
     Args:
-        messages: the conversation.
-        tools: the names of the tools there are now.
-        latest_only: only the latest batch with a search in it.
+        messages: The conversation.
+        tools: The names of the tools that exist now. Other names are ignored.
+        latest_only: Whether only the latest batch with a search counts, and what follows it.
     """
     found: dict[str, None] = {}
     for is_batch, group in groupby(messages, key=lambda message: isinstance(message, ToolMessage)):
@@ -32,25 +35,37 @@ def disclosed_in(messages: Sequence[Message], tools: Container[str], *, latest_o
         if latest_only and searches:
             found.clear()
         called = (message.name for message in batch if message.name != SEARCH_TOOL and not message.is_error)
-        listed = (name for message in searches for name in names_in_result(message.text))
+        listed = (name for message in searches for name in _revealed_by(message))
         found.update(dict.fromkeys(name for name in (*called, *listed) if name in tools))
     return tuple(found)
 
 
+def _revealed_by(message: ToolMessage) -> tuple[str, ...]:
+    return names_listed_in(message.text) if message.revealed is None else message.revealed
+
+
+def names_listed_in(text: str) -> tuple[str, ...]:
+    """Return the tool names that a search result without a marker lists.
+
+    Only conversations from elsewhere need this: stored by an older version, or rebuilt by an application.
+    """
+    return tuple(dict.fromkeys(_LISTED_NAME.findall(text)))
+
+
 class MessageTokens:
-    """Counts the tokens of a conversation that grows; each message is counted once."""
+    """Token counts of a conversation that grows; each message is counted once."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
         self._counted: dict[int, tuple[Message, int, int]] = {}
 
     def count(self, messages: Iterable[Message]) -> tuple[int, int]:
-        """Return the tokens of the messages, and of those parts that only tool search put there."""
+        """Return the tokens of the messages, and of the part that only tool search put there."""
         total = overhead = 0
         for message in messages:
             entry = self._counted.get(id(message))
             if entry is None:
-                # The message is kept, so that its id cannot come to mean another one.
+                # The entry holds the message, so that its id cannot become that of another one.
                 entry = self._counted[id(message)] = (message, *self._measure(message))
             total += entry[1]
             overhead += entry[2]
@@ -59,8 +74,8 @@ class MessageTokens:
     def _measure(self, message: Message) -> tuple[int, int]:
         if isinstance(message, ToolMessage):
             tokens = self._counter.count(message.text)
-            searched = message.name == SEARCH_TOOL or is_load_answer(message.name, message.text)
-            return tokens, tokens if searched else 0
+            from_search = message.name == SEARCH_TOOL or message.revealed is not None
+            return tokens, tokens if from_search else 0
         tokens, overhead = self._counter.count(message.text), 0
         if isinstance(message, AssistantMessage):
             for call in message.tool_calls:

@@ -1,4 +1,4 @@
-"""`Pins`: which tools are always sent."""
+"""Pinned tools: those that are sent in every round."""
 
 from __future__ import annotations
 
@@ -12,27 +12,32 @@ from ..tools.predicates import evaluate_predicate
 from ..tools.tool import Tool
 
 if TYPE_CHECKING:
-    from .catalog import Catalog
+    from .catalog import ToolCatalog
 
-__all__ = ["Pin", "Pins"]
+__all__ = ["Pin", "PinnedTools"]
 
 Pin: TypeAlias = str | Tool | Callable[..., Any]
 
-_LOG = logging.getLogger(__name__)
-_SOURCE = "source:"
+logger = logging.getLogger(__name__)
+
+_SOURCE_PREFIX = "source:"
 
 
-class Pins:
-    """Finds the pinned tools of a catalog: by name, glob, source, tool or function, or by one predicate.
+class PinnedTools:
+    """A rule for pinned tools: names, globs, sources, tools and functions, or one predicate.
+
+    Args:
+        pins: A list of names, globs (``"core_*"``), sources (``"source:github"``), `Tool`s and functions, or one
+            predicate ``tool -> bool``.
 
     Raises:
-        ConfigurationError: if a pin is of another kind.
+        ConfigurationError: If a pin is something else.
 
     Example:
         >>> tools = [Tool("core_time"), Tool("send_mail", source="mail")]
-        >>> [tool.name for tool in tools if Pins(["core_*"]).match(tool)]
+        >>> [tool.name for tool in tools if PinnedTools(["core_*"]).match(tool)]
         ['core_time']
-        >>> [tool.name for tool in tools if Pins(["source:mail"]).match(tool)]
+        >>> [tool.name for tool in tools if PinnedTools(["source:mail"]).match(tool)]
         ['send_mail']
     """
 
@@ -42,20 +47,22 @@ class Pins:
         self._warned: set[Pin] = set()
         if self._predicate is None:
             if isinstance(pins, str | Tool):
-                raise ConfigurationError(f"pinned takes a list: pinned=[{pins!r}]")
-            self._pins = tuple(pins)  # type: ignore[arg-type]  # a callable was sorted out above
+                raise ConfigurationError(f"pinned must be a list: pinned=[{pins!r}]")
+            self._pins = tuple(pins)  # type: ignore[arg-type]  # the predicate was handled above
         for pin in self._pins:
             if not isinstance(pin, str | Tool) and not callable(pin):
-                raise ConfigurationError(f"a pin is a name, a glob, 'source:NAME', a Tool or a function, not {pin!r}")
+                raise ConfigurationError(
+                    f"a pin must be a name, a glob, 'source:NAME', a Tool or a function, got {pin!r}"
+                )
 
     def match(self, tool: Tool) -> bool:
-        """Whether `tool` is pinned."""
+        """Return whether `tool` is pinned."""
         if self._predicate is not None:
             return evaluate_predicate(self._predicate(tool), "pinned")
         return any(_matches(pin, tool) for pin in self._pins)
 
-    def among(self, catalog: Catalog) -> tuple[str, ...]:
-        """The names of the pinned tools, in the catalog's order; a pin that matches nothing is logged once."""
+    def names_in(self, catalog: ToolCatalog) -> tuple[str, ...]:
+        """Return the names of the pinned tools in the catalog's order. Log once each pin that matches nothing."""
         if self._predicate is None and not self._pins:
             return ()
         tools = catalog.tools.values()
@@ -63,13 +70,13 @@ class Pins:
             if pin not in self._warned and not any(_matches(pin, tool) for tool in tools):
                 self._warned.add(pin)
                 facts = {"pin": str(pin), "tools": len(tools)}
-                _LOG.warning("toolsearch.pin_matches_nothing pin=%(pin)s tools=%(tools)d", facts, extra=facts)
+                logger.warning("toolsearch.pin_matches_nothing pin=%(pin)s tools=%(tools)d", facts, extra=facts)
         return tuple(tool.name for tool in tools if self.match(tool))
 
 
 def _matches(pin: Pin, tool: Tool) -> bool:
     if isinstance(pin, str):
-        if pin.startswith(_SOURCE):
-            return tool.source is not None and fnmatchcase(tool.source, pin.removeprefix(_SOURCE))
+        if pin.startswith(_SOURCE_PREFIX):
+            return tool.source is not None and fnmatchcase(tool.source, pin.removeprefix(_SOURCE_PREFIX))
         return fnmatchcase(tool.name, pin) or fnmatchcase(tool.original_name, pin)
     return tool is pin or tool.original_name == pin.original_name if isinstance(pin, Tool) else tool.fn == pin

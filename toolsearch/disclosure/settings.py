@@ -1,22 +1,53 @@
-"""How tools are disclosed, and what a session is shown for good."""
+"""Options of progressive disclosure, in one place, and the offer that a session keeps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TypedDict
 
 from ..errors import ConfigurationError
 
-__all__ = ["DisclosureSettings", "FrozenOffer"]
+__all__ = ["DisclosureOptions", "DisclosureSettings", "Offer"]
 
-_OPTIONAL = ("reveal_all_below", "max_revealed", "max_searches")
+
+class DisclosureOptions(TypedDict, total=False):
+    """The fields of `DisclosureSettings` as keyword arguments, e.g. of `ToolSearchAdvisor`.
+
+    Example:
+        >>> options: DisclosureOptions = {"max_results": 3}
+        >>> DisclosureSettings(**options).max_results
+        3
+    """
+
+    max_results: int
+    max_results_limit: int
+    keep_revealed: bool
+    reveal_all_below: int | None
+    reveal_upfront: int
+    max_revealed: int | None
+    max_searches: int | None
+    run_unrevealed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosureSettings:
-    """How tools are disclosed; the arguments of `ToolSearchAdvisor` of the same names explain each.
+    """Options of progressive disclosure. Advisor, environment variables and gateway take theirs from here.
+
+    Args:
+        max_results: Tools that a search returns, unless the model asks for another number.
+        max_results_limit: The largest number that the model may ask for. A larger one is clamped.
+        keep_revealed: Whether a session keeps all tools it found. False keeps those of the latest round with a search.
+        reveal_all_below: Send all tools, without search, while their definitions have fewer tokens than this.
+        reveal_upfront: Number of tools to reveal before the first round: those that match the user's words best.
+            Weak matches are not revealed.
+        max_revealed: Largest number of revealed tools. The least recently used are hidden first, but never a tool
+            that this turn revealed. None sets no limit.
+        max_searches: Largest number of searches in a turn. None sets no limit.
+        run_unrevealed: Whether a call of a tool that is not revealed yet runs at once. By default the tool is
+            revealed, and the model is asked to call it again.
 
     Raises:
-        ConfigurationError: for a value out of range.
+        ConfigurationError: If a value is out of range.
 
     Example:
         >>> DisclosureSettings(max_results=3).max_results_limit
@@ -33,35 +64,39 @@ class DisclosureSettings:
     run_unrevealed: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("max_results", "max_results_limit", "reveal_upfront", *_OPTIONAL):
-            value, optional = getattr(self, name), name in _OPTIONAL
+        for field in fields(self):
+            value, optional = getattr(self, field.name), "None" in str(field.type)
+            if field.type == "bool":
+                continue
             if isinstance(value, bool) or not isinstance(value, int | None) or (value is None and not optional):
-                kind = "a whole number or None" if optional else "a whole number"
-                raise ConfigurationError(f"{name} must be {kind}, not {value!r}")
+                kind = "an integer or None" if optional else "an integer"
+                raise ConfigurationError(f"{field.name} must be {kind}, got {value!r}")
+            if optional and value is not None and value < 1:
+                raise ConfigurationError(f"{field.name} must be at least 1, or None, got {value}")
         if not 1 <= self.max_results <= self.max_results_limit:
             raise ConfigurationError(
-                f"max_results must be from 1 to max_results_limit ({self.max_results_limit}), not {self.max_results}"
+                f"max_results must be from 1 to max_results_limit ({self.max_results_limit}), got {self.max_results}"
             )
         if self.reveal_upfront < 0:
-            raise ConfigurationError(f"reveal_upfront must be 0 or more, not {self.reveal_upfront}")
-        for name in _OPTIONAL:
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigurationError(f"{name} must be 1 or more, or None, not {value}")
+            raise ConfigurationError(f"reveal_upfront must be at least 0, got {self.reveal_upfront}")
 
 
 @dataclass(frozen=True, slots=True)
-class FrozenOffer:
-    """What a session is shown from its first turn on, so that the beginning of its requests never changes.
+class Offer:
+    """Search as a session was first shown it. It stays the same, so that the start of its requests never changes.
 
     Args:
-        bypass: all tools are sent and none is searched.
-        description: of the search tool.
-        categories: the search tool takes a category.
-        sources: those the description counts.
+        reveals_all: Whether all tools are sent and the search tool is not.
+        description: The description of the search tool.
+        categories: Whether the search tool takes a category.
+        sources: The sources that the description names.
+
+    Example:
+        >>> Offer(reveals_all=True).description
+        ''
     """
 
-    bypass: bool
+    reveals_all: bool
     description: str = ""
     categories: bool = False
     sources: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""One turn of progressive disclosure: what is declared, found and loaded in it."""
+"""One turn of progressive disclosure."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import Self
 
 from ..chat.search_report import SearchRecord
 from ..errors import ConfigurationError, IndexingError
-from ..indexes.response import ToolHit, ToolSearchResponse
+from ..indexes.response import ToolSearchResponse
 from ..observability.observer import ObservedSearch, start_child_span
 from ..text import short_repr
 from ..tools.names import closest_names
-from .search_tool import (
-    SEARCH_TOOL,
-    describe_hits,
-    describe_revealed,
-    describe_sources,
-)
+from ..tools.revealing import RevealingText
+from . import sentences
+from .sentences import SEARCH_TOOL
 from .sessions.lease import SessionLease
 from .sessions.tool_set import ToolSet
-from .settings import DisclosureSettings, FrozenOffer
+from .settings import DisclosureSettings, Offer
 
 __all__ = ["DisclosureTurn"]
 
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class DisclosureTurn:
-    """One turn of one session: what is declared, found and loaded in it. A context manager; `close` ends the turn.
+    """One turn of one session: the tools that the model sees, and its searches. A context manager; `close` ends it.
+
+    `Disclosure.open` makes one. A turn has rounds: call `begin_round` before each request to the model.
 
     Attributes:
-        settings: how tools are disclosed.
-        tools: what the session may have, as the turn started with it.
-        offer: what the session was shown at its first turn.
-        searches: the searches of this turn.
-        revealed: the tools disclosed in this turn, in order.
+        settings: The options of disclosure.
+        tools: The tools that the session may have, as the turn started with them.
+        offer: The search tool as the session was first shown it.
+        searches: The searches of this turn.
+        revealed: Names of the tools that this turn revealed, in order.
 
     Example:
-        >>> from toolsearch import Disclosure, SessionToolIndex, ToolReference, ToolSet
+        >>> from toolsearch.disclosure import Disclosure, SessionToolIndex, ToolSet
+        >>> from toolsearch.indexes import ToolReference
         >>> tools = ToolSet([ToolReference(name="get_weather")])
         >>> with Disclosure(SessionToolIndex("regex")).open("ann", tools) as turn:
-        ...     turn.declare(), turn.call("no_such_tool")
+        ...     turn.begin_round(), turn.call("no_such_tool")
         ((), "There is no tool 'no_such_tool'. Find the tool you need with tool_search first.")
     """
 
@@ -51,9 +51,9 @@ class DisclosureTurn:
         settings: DisclosureSettings,
         lease: SessionLease,
         tools: ToolSet,
-        offer: FrozenOffer,
+        offer: Offer,
         pinned: tuple[str, ...],
-        admits: Callable[[str], bool],
+        allows: Callable[[str], bool],
     ) -> None:
         self.tools = tools
         self.offer = offer
@@ -63,97 +63,96 @@ class DisclosureTurn:
         self._lease = lease
         self._record = lease.session
         self._pinned = pinned
-        self._admits = admits
-        self._asked: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._declared: frozenset[str] = frozenset()
+        self._allows = allows
+        self._results: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._sent: frozenset[str] = frozenset()
         self._new_round = False
 
-    def declare(self) -> tuple[str, ...]:
-        """Begin a round: the names to send, `tool_search` aside: pinned ones, then others in order of discovery."""
+    def begin_round(self) -> tuple[str, ...]:
+        """Begin a round and return the names of the tools to send: pinned ones, then revealed ones in order.
+
+        The search tool is not among them; `offers_search` says whether to send it too.
+        """
         self._new_round = True
-        names = self._known()
-        self._declared = frozenset(names)
+        names = self._visible()
+        self._sent = frozenset(names)
         return names
 
     @property
     def offers_search(self) -> bool:
-        """Whether the search tool is declared: not when it would have nothing to find."""
-        return not self.offer.bypass
+        """Whether to send the search tool. It is left out if there is nothing to find."""
+        return not self.offer.reveals_all
 
-    def search(self, query: str, max_results: int | None = None, category: str | None = None) -> str:
-        """Search, disclose what is found, and return the result as the model reads it. Never raises for its arguments.
+    def search(self, query: str, max_results: int | None = None, category: str | None = None) -> RevealingText:
+        """Search, reveal what is found, and return the result for the model. No argument value raises an error.
 
         Args:
-            query: as the model wrote it.
-            max_results: clamped to 1 and the limit; None means the default.
-            category: only tools of this source or tag.
+            query: The query as the model wrote it.
+            max_results: The number of results, clamped to 1 and the limit. None means the default.
+            category: A source or tag that all results must have.
         """
-        budget = self.settings.max_searches
-        if budget is not None and len(self.searches) >= budget:
-            return f"Not searched: the {budget} searches of this turn are used up. Use the tools you have, or answer."
+        limit = self.settings.max_searches
+        if limit is not None and len(self.searches) >= limit:
+            return RevealingText(sentences.budget_used_up(limit))
         asked = (" ".join(query.casefold().split()), (category or "").casefold())
-        if asked in self._asked:
-            names = tuple(name for name in self._asked[asked] if self._may_have(name))
+        if asked in self._results:
+            names = tuple(name for name in self._results[asked] if self._may_have(name))
             self.searches.append(SearchRecord(query, names, category))
-            self._discover(names)
-            return _repeated(names)
+            self._reveal(names)
+            return RevealingText(sentences.repeated_search(names), names)
         wanted = self.settings.max_results if max_results is None else max_results
-        wanted = max(1, min(wanted, self.settings.max_results_limit))
-        response = self._search(query, wanted, category)
-        found = {hit.name: hit for hit in reversed(response.hits)}  # an index of one's own may name a tool twice
+        response = self._search(query, max(1, min(wanted, self.settings.max_results_limit)), category)
+        found = {hit.name: hit for hit in reversed(response.hits)}  # a custom index can name a tool twice
         hits = [found[name] for name in dict.fromkeys(response.names) if self._may_have(name)]
-        self._asked[asked] = names = tuple(hit.name for hit in hits)
+        self._results[asked] = names = tuple(hit.name for hit in hits)
         self.searches.append(SearchRecord(query, names, category))
-        before = set(self._known())
-        self._discover(names)
-        return describe_hits(
-            [hit for hit in hits if hit.name not in before],
-            [hit for hit in hits if hit.name in before],
-            (response.reason, _advice(hits, response.reason), self._later_sources()),
+        before = set(self._visible())
+        self._reveal(names)
+        new = [hit for hit in hits if hit.name not in before]
+        known = [hit for hit in hits if hit.name in before]
+        parts = (
+            sentences.hits_found(new, known),
+            response.reason,
+            "" if hits else sentences.nothing_fits(explained=bool(response.reason)),
+            sentences.sources_added(self._sources_since_offer()),
         )
+        return RevealingText("\n".join(filter(None, parts)), [hit.name for hit in (*new, *known)])
 
     def reveal_upfront(self, text: str) -> None:
-        """Disclose what fits the user's words best, if anything does, before the model is asked."""
-        if self.offer.bypass:
+        """Reveal the tools that match the user's words best, before the first round. Weak matches stay hidden."""
+        if self.offer.reveals_all:
             return
         try:
             response = self._search(text, self.settings.reveal_upfront)
         except IndexingError:
-            return  # it is logged, and the model can search for itself
-        if response.reason_code != "weak_match":  # "thank you" wants no tool, and what is disclosed stays
-            self._discover([name for name in response.names if self._may_have(name)])
+            return  # the failure is logged, and the model can search for itself
+        if response.reason_code != "weak_match":  # "thank you" needs no tool, and revealed tools stay
+            self._reveal([name for name in response.names if self._may_have(name)])
 
     def restore(self, names: Iterable[str]) -> None:
-        """Declare what an earlier process, or a compacted conversation, had disclosed; unknown names are ignored."""
-        self._record.discover(name for name in names if self._may_have(name))
-        self._unload()
+        """Reveal tools again that an earlier process or a compacted conversation had revealed. Ignore unknown names."""
+        self._record.reveal(name for name in names if self._may_have(name))
+        self._hide_surplus()
 
     def call(self, name: str) -> str | None:
-        """Decide on a call of the tool `name`: None to run it, else the answer to give instead.
+        """Decide whether a call of the tool `name` runs: return None to run it, else the answer for the model.
 
-        A tool that the session may have but that was not declared in this round is loaded; one that it may not have
-        is answered like one that does not exist.
+        A tool that the session may have, but that was not sent in this round, is revealed; the answer is then a
+        `RevealingText`. A tool that the session may not have is answered like one that does not exist.
         """
         if name == SEARCH_TOOL and self.offers_search:
             return None
         tool = self.tools.get(name)
-        if tool is None or not self._admits(name):
-            return self.unknown(name)
+        if tool is None or not self._allows(name):
+            return self._unknown(name)
         self._record.touch_tool(name)
-        if name in self._declared:
+        if name in self._sent:
             return None
-        self._discover([name])
-        return None if self.settings.run_unrevealed else describe_revealed(tool)
-
-    def unknown(self, name: str) -> str:
-        """The answer to a call of a tool that does not exist for this session."""
-        close = closest_names(name, [known for known in self.tools.names if self._admits(known)])
-        meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-        search = f" Find the tool you need with {SEARCH_TOOL} first." if self.offers_search else ""
-        return f"There is no tool {short_repr(name)}.{meant}{search}"
+        self._reveal([name])
+        return None if self.settings.run_unrevealed else RevealingText(sentences.tool_revealed(tool), [name])
 
     def close(self) -> None:
-        """End the turn: the session may be evicted again. Again: does nothing."""
+        """End the turn, so that the session can be evicted again. Idempotent."""
         self._lease.close()
 
     def __enter__(self) -> Self:
@@ -162,59 +161,50 @@ class DisclosureTurn:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
+    def _unknown(self, name: str) -> str:
+        close = closest_names(name, [known for known in self.tools.names if self._allows(known)])
+        return sentences.unknown_tool(short_repr(name), close, searchable=self.offers_search)
+
     def _search(self, query: str, max_results: int, category: str | None = None) -> ToolSearchResponse:
-        with start_child_span(ObservedSearch, query, max_results, category) as watch, watch.current():
+        with start_child_span(ObservedSearch, query, max_results, category) as span, span.current():
             try:
                 response: object = self._lease.search(query, max_results=max_results, category=category)
                 if not isinstance(response, ToolSearchResponse):
-                    kind = f"{type(self._lease.searcher).__name__}.search"
-                    raise ConfigurationError(f"{kind} must return a ToolSearchResponse, not {type(response).__name__}")
-            except Exception as error:  # the model is told, and whoever runs the index must learn of it too
-                _LOG.warning("toolsearch.search_failed error=%s", type(error).__name__, exc_info=True)
+                    method = f"{type(self._lease.searcher).__name__}.search"
+                    raise ConfigurationError(
+                        f"{method} must return a ToolSearchResponse, got {type(response).__name__}"
+                    )
+            except Exception as error:  # the model gets an answer, and the operator gets the traceback
+                logger.warning("toolsearch.search_failed error=%s", type(error).__name__, exc_info=True)
                 raise
-            watch.result = response
+            span.result = response
             return response
 
-    def _known(self) -> tuple[str, ...]:
-        if self.offer.bypass:
-            return tuple(name for name in self.tools.names if self._admits(name))
-        names = dict.fromkeys((*self._pinned, *self._record.discovered))
+    def _visible(self) -> tuple[str, ...]:
+        if self.offer.reveals_all:
+            return tuple(name for name in self.tools.names if self._allows(name))
+        names = dict.fromkeys((*self._pinned, *self._record.revealed))
         return tuple(name for name in names if self._may_have(name))
 
     def _may_have(self, name: str) -> bool:
-        return name in self.tools and self._admits(name)
+        return name in self.tools and self._allows(name)
 
-    def _discover(self, names: Sequence[str]) -> None:
+    def _reveal(self, names: Sequence[str]) -> None:
         if self._new_round and not self.settings.keep_revealed:
-            self._record.forget_tools(self._record.discovered)
+            self._record.hide(self._record.revealed)
         self._new_round = False
         pins = set(self._pinned)
-        self.revealed.extend(self._record.discover(name for name in names if name not in pins))
-        self._unload()
+        self.revealed.extend(self._record.reveal(name for name in names if name not in pins))
+        self._hide_surplus()
 
-    def _unload(self) -> None:
-        """Keep to `max_revealed`: the least recently used leave, but none that this turn loaded."""
+    def _hide_surplus(self) -> None:
+        """Hide the least recently used tools above `max_revealed`, except those that this turn revealed."""
         limit = self.settings.max_revealed
         if limit is None:
             return
         known = [name for name in self._record.least_recently_used if self._may_have(name)]
         spare = [name for name in known if name not in self.revealed]
-        self._record.forget_tools(spare[: max(0, len(known) - limit)])
+        self._record.hide(spare[: max(0, len(known) - limit)])
 
-    def _later_sources(self) -> str:
-        """Sources that came after the search tool's description was frozen are told of in results."""
-        later = {name: count for name, count in self.tools.sources.items() if name not in self.offer.sources}
-        return f"Since the conversation began, tools were added{describe_sources(later)}." if later else ""
-
-
-def _repeated(names: tuple[str, ...]) -> str:
-    if not names:
-        return "You searched for exactly this before and nothing was found; use other words, or do without a tool."
-    return f"You searched for exactly this before and found {', '.join(names)}; call them, or use other words."
-
-
-def _advice(hits: Sequence[ToolHit], reason: str) -> str:
-    """What else to say when nothing was found; an index that gives a reason also says what to try."""
-    if hits:
-        return ""
-    return "If no tool fits, say so." if reason else "No tool was found: try other words; if no tool fits, say so."
+    def _sources_since_offer(self) -> dict[str, int]:
+        return {name: count for name, count in self.tools.sources.items() if name not in self.offer.sources}

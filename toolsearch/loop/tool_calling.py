@@ -74,9 +74,6 @@ class ToolCallingAdvisor:
         'It is 3.'
     """
 
-    before_call_blocks = False
-    """Set it to True where `before_call` may take its time: async drivers then run it in a worker thread."""
-
     def __init__(
         self,
         *,
@@ -178,9 +175,7 @@ class ToolCallingAdvisor:
                 sent = len(state.produced)
                 if state.memory is not None:
                     state.memory.next_round(request.messages)
-                begin = partial(self.before_call, state, request)
-                before = (yield Perform(begin)) if self.before_call_blocks else begin()
-                outgoing = yield from _hook(before, ChatRequest, "before_call")
+                outgoing = yield from _hook(self.before_call(state, request), ChatRequest, "before_call")
                 try:
                     response = yield outgoing
                 except StructuredOutputError as error:

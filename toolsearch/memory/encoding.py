@@ -12,7 +12,7 @@ from ..messages import AssistantMessage, Media, Message, SystemMessage, ToolCall
 
 __all__ = ["decode_message", "encode_message"]
 
-FORMAT = 1
+FORMAT = 2
 """Of what this version writes; it reads this and all before. Raise it whenever a message gains a field."""
 
 
@@ -24,12 +24,12 @@ def encode_message(message: Message) -> bytes:
 
     Example:
         >>> encode_message(UserMessage("Hi"))
-        b'{"format":1,"role":"user","text":"Hi"}'
+        b'{"format":2,"role":"user","text":"Hi"}'
         >>> decode_message(encode_message(UserMessage("Hi"))) == UserMessage("Hi")
         True
     """
     fields = _encoded(message)
-    lasting = {name: value for name, value in fields.items() if value not in ((), False)}
+    lasting = {name: value for name, value in fields.items() if value not in ((), False, None)}
     value = {"format": FORMAT, "role": message.role, **lasting}
     # Not ASCII with escapes: two lone surrogates in a row would come back as one character.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
@@ -71,6 +71,7 @@ def _encoded(message: Message) -> dict[str, Any]:
             "content": message.text,
             "is_error": message.is_error,
             "media": _encoded_media(message.media),
+            "revealed": None if message.revealed is None else list(message.revealed),
         }
     raise ConfigurationError(f"memory cannot keep {type(message).__name__}, it keeps the four kinds of message")
 
@@ -94,7 +95,8 @@ def _assistant(value: Mapping[str, Any]) -> AssistantMessage:
 
 def _tool(value: Mapping[str, Any]) -> ToolMessage:
     is_error = value.get("is_error", False)
-    return ToolMessage(value["tool_call_id"], value["name"], value["content"], is_error, _media(value))
+    revealed = tuple(value["revealed"]) if "revealed" in value else None
+    return ToolMessage(value["tool_call_id"], value["name"], value["content"], is_error, _media(value), revealed)
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {

@@ -126,7 +126,7 @@ def test_a_slow_build_holds_up_no_other_set_session_or_search(pool: ThreadPoolEx
             assert turn.search("").names == (f"set_{number}",)
         assert search(sessions, number) == (f"set_{number}",)
     assert search(sessions, "slow one") == ("old",)
-    sessions.clear(4)
+    sessions.evict(4)
     assert not build.done()
     gate.open.set()
     build.result(PATIENCE)
@@ -137,13 +137,13 @@ def test_a_session_is_not_evicted_while_its_new_set_is_built(pool: ThreadPoolExe
     gate = Gate()
     sessions = SessionToolIndex(gate, LruEviction(1))
     with sessions.lease("ann", tools("a")) as turn:
-        turn.session.discover(["a"])
+        turn.session.reveal(["a"])
     build = pool.submit(sessions.lease, "ann", tools("a", "slow"))
     assert gate.entered.wait(PATIENCE)
     sessions.index("bob", tools("b"))
     gate.open.set()
     with build.result(PATIENCE) as turn:
-        assert turn.session.discovered == ("a",)
+        assert turn.session.revealed == ("a",)
     assert sessions.session_ids() == ("ann",)
 
 
@@ -151,13 +151,13 @@ def test_a_session_cleared_while_its_set_is_built_starts_from_nothing(pool: Thre
     gate = Gate()
     sessions = SessionToolIndex(gate, AlwaysEvict())
     with sessions.lease("ann", tools("a")) as earlier:
-        earlier.session.discover(["a"])
+        earlier.session.reveal(["a"])
         build = pool.submit(sessions.lease, "ann", tools("a", "slow"))
         assert gate.entered.wait(PATIENCE)
-        sessions.clear("ann")
+        sessions.evict("ann")
         gate.open.set()
         with build.result(PATIENCE) as turn:
-            assert turn.session.discovered == ()
+            assert turn.session.revealed == ()
             assert "ann" in sessions
         assert len(sessions) == 0
 
@@ -236,11 +236,11 @@ def test_many_threads_see_only_their_own_tools_and_leave_nothing_behind(pool: Th
             session_id = (worker % 3, turn % 8)  # several workers meet in each session
             own = sets[turn % 4]
             with sessions.lease(session_id, own) as lease:
-                assert lease.session.discover([f"{worker}_{turn}"]) == (f"{worker}_{turn}",)
+                assert lease.session.reveal([f"{worker}_{turn}"]) == (f"{worker}_{turn}",)
                 assert set(lease.search("").names) == set(own.names)
-                assert f"{worker}_{turn}" in lease.session.discovered
+                assert f"{worker}_{turn}" in lease.session.revealed
             if turn % 10 == worker:
-                sessions.clear(session_id)
+                sessions.evict(session_id)
             assert set(search(sessions, session_id)) in ({"shared", f"own_{turn % 4}"}, set())
             clock.advance(0.1)
 
@@ -250,7 +250,7 @@ def test_many_threads_see_only_their_own_tools_and_leave_nothing_behind(pool: Th
     assert len(sessions) <= 5
     assert gate.most_at_once == 1
     for session_id in sessions.session_ids():
-        sessions.clear(session_id)
+        sessions.evict(session_id)
     assert len(sessions._cache) == 0
 
 

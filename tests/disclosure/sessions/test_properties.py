@@ -130,10 +130,10 @@ class SessionHistories(RuleBasedStateMachine):
             return
         found = turn.lease.search(query).names
         assert found == tuple(name for name in sorted(turn.names) if query in name)
-        new = tuple(name for name in found if name not in turn.session.discovered)
-        assert turn.lease.session.discover(found) == new
-        turn.session.discovered += new
-        assert turn.lease.session.discovered == tuple(turn.session.discovered)
+        new = tuple(name for name in found if name not in turn.session.revealed)
+        assert turn.lease.session.reveal(found) == new
+        turn.session.revealed += new
+        assert turn.lease.session.revealed == tuple(turn.session.revealed)
 
     @rule(turn=consumes(turns))
     def end_turn(self, turn: Turn) -> None:
@@ -153,7 +153,7 @@ class SessionHistories(RuleBasedStateMachine):
 
     @rule(key=SESSIONS)
     def clear(self, key: object) -> None:
-        self.sessions.clear(key)
+        self.sessions.evict(key)
         self.model.sessions.pop(key, None)
         self.model.forget(key)
 
@@ -164,7 +164,7 @@ class SessionHistories(RuleBasedStateMachine):
         for key, session in self.model.sessions.items():
             record = self.sessions.record(key)
             assert record is not None
-            assert record.discovered == tuple(session.discovered)
+            assert record.revealed == tuple(session.revealed)
 
     @invariant()
     def every_set_in_use_has_one_searcher_and_no_other_lives(self) -> None:

@@ -30,19 +30,19 @@ def test_it_does_what_two_lists_do(steps: list[tuple[str, list[str]]]) -> None:
     for action, names in steps:
         if action == "discover":
             new = [name for name in dict.fromkeys(names) if name not in found]
-            assert record.discover(iter(names)) == tuple(new)
+            assert record.reveal(iter(names)) == tuple(new)
             found += new
         elif action == "use":
             record.touch_tool(names[0])
             names = [name for name in names if name in found]
         else:
-            record.forget_tools(iter(names))
+            record.hide(iter(names))
             found = [name for name in found if name not in names]
             by_use = [name for name in by_use if name not in names]
             names = []
         for name in names:
             by_use = [other for other in by_use if other != name] + [name]
-        assert record.discovered == tuple(found)
+        assert record.revealed == tuple(found)
         assert record.least_recently_used == tuple(by_use)
 
 
@@ -53,13 +53,13 @@ def test_parallel_searches_lose_nothing_and_claim_nothing_twice() -> None:
 
     def find(worker: int) -> list[str]:
         start.wait()
-        return [name for n in range(each) for name in record.discover([f"shared_{n}", f"own_{worker}_{n}"])]
+        return [name for n in range(each) for name in record.reveal([f"shared_{n}", f"own_{worker}_{n}"])]
 
     with ThreadPoolExecutor(workers) as pool:
         claimed = [name for names in pool.map(find, range(workers)) for name in names]
     expected = {f"shared_{n}" for n in range(each)} | {f"own_{w}_{n}" for w in range(workers) for n in range(each)}
     assert len(claimed) == len(set(claimed))
-    assert set(claimed) == set(record.discovered) == expected
+    assert set(claimed) == set(record.revealed) == expected
 
 
 def test_of_all_that_freeze_the_first_wins() -> None:

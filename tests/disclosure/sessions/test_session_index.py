@@ -117,7 +117,7 @@ def test_ids_that_name_no_session_are_refused_everywhere(index: NameIndex, sessi
     with pytest.raises(ConfigurationError, match="session id"):
         sessions.search(ToolSearchRequest(session_id=session_id, query="a"))
     with pytest.raises(ConfigurationError, match="session id"):
-        sessions.clear(session_id)
+        sessions.evict(session_id)
     if session_id is not None:
         with pytest.raises(ConfigurationError, match="session id"):
             sessions.lease(session_id, tools("a"))
@@ -135,10 +135,10 @@ def test_a_query_is_a_string(index: NameIndex) -> None:
 def test_tenants_with_the_same_session_id_are_strangers(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     with sessions.lease(("acme", "1"), tools("a")) as acme, sessions.lease(("umbrella", "1"), tools("a")) as umbrella:
-        acme.session.discover(["a"])
+        acme.session.reveal(["a"])
         acme.session.freeze("acme's")
-        assert (umbrella.session.discovered, umbrella.session.frozen) == ((), None)
-    sessions.clear(("acme", "1"))
+        assert (umbrella.session.revealed, umbrella.session.frozen) == ((), None)
+    sessions.evict(("acme", "1"))
     assert sessions.session_ids() == (("umbrella", "1"),)
 
 
@@ -208,9 +208,9 @@ def test_a_hundred_sessions_over_equal_sets_hold_one_searcher_until_the_last_goe
         sessions.index(number, tools(*["abc", "bca", "cab"][number % 3]))
     assert (index.built, index.alive) == ([("a", "b", "c")], 1)
     for number in range(99):
-        sessions.clear(number)
+        sessions.evict(number)
     assert (names_for(sessions, 99), index.alive) == (("a", "b", "c"), 1)
-    sessions.clear(99)
+    sessions.evict(99)
     assert index.alive == 0
 
 
@@ -234,9 +234,9 @@ def test_results_do_not_depend_on_who_came_first(index: NameIndex) -> None:
 def test_a_new_set_replaces_the_old_and_frees_it_but_keeps_what_was_discovered(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     with sessions.lease("ann", tools("a")) as turn:
-        turn.session.discover(["a"])
+        turn.session.reveal(["a"])
     with sessions.lease("ann", tools("a", "b")) as turn:
-        assert turn.session.discovered == ("a",)
+        assert turn.session.revealed == ("a",)
         assert turn.search("").names == ("a", "b")
     assert index.alive == 1
 
@@ -260,7 +260,7 @@ def test_a_known_session_costs_less_than_a_kilobyte(index: NameIndex) -> None:
     try:
         for number in range(count):
             with sessions.lease(("tenant", f"session-{number}"), ToolSet(catalog)) as turn:
-                turn.session.discover(found)
+                turn.session.reveal(found)
                 turn.session.freeze(catalog)
         used, _ = tracemalloc.get_traced_memory()
     finally:
@@ -398,14 +398,14 @@ def test_by_default_the_thousand_sessions_used_last_stay(index: NameIndex) -> No
 def test_a_session_in_a_turn_is_evicted_at_its_end(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     with sessions.lease("ann", tools("a")) as turn:
-        turn.session.discover(["a"])
+        turn.session.reveal(["a"])
         sessions.index("bob", tools("b"))
         assert sessions.session_ids() == ("ann", "bob")
         assert turn.search("a").names == ("a",)
         assert names_for(sessions, "bob") == ("b",)
     assert (sessions.session_ids(), index.alive) == (("bob",), 1)
     with sessions.lease("ann", tools("a")) as turn:
-        assert turn.session.discovered == ()
+        assert turn.session.revealed == ()
 
 
 def test_it_goes_with_the_last_of_parallel_turns(index: NameIndex) -> None:
@@ -475,14 +475,14 @@ def test_never_evict_keeps_all(index: NameIndex) -> None:
 
 
 def test_clearing_an_unknown_session_is_fine(index: NameIndex) -> None:
-    SessionToolIndex(index).clear("nobody")
+    SessionToolIndex(index).evict("nobody")
 
 
 def test_a_cleared_session_is_not_evicted_in_the_place_of_another(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(2))
     sessions.index("ann", tools("a"))
     sessions.index("bob", tools("b"))
-    sessions.clear("ann")
+    sessions.evict("ann")
     sessions.index("eve", tools("c"))
     assert sessions.session_ids() == ("bob", "eve")
 
@@ -490,13 +490,13 @@ def test_a_cleared_session_is_not_evicted_in_the_place_of_another(index: NameInd
 def test_clearing_during_a_turn_lets_the_turn_finish_and_the_next_start_anew(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     with sessions.lease("ann", tools("a")) as turn:
-        turn.session.discover(["a"])
-        sessions.clear("ann")
+        turn.session.reveal(["a"])
+        sessions.evict("ann")
         assert "ann" not in sessions
         assert turn.search("a").names == ("a",)
-        assert turn.session.discovered == ("a",)
+        assert turn.session.revealed == ("a",)
         with sessions.lease("ann", tools("b")) as next_turn:
-            assert next_turn.session.discovered == ()
+            assert next_turn.session.revealed == ()
             turn.close()
             assert sessions.session_ids() == ("ann",)
     assert names_for(sessions, "ann") == ("b",)
@@ -506,7 +506,7 @@ def test_a_turn_on_a_cleared_session_holds_no_searcher_but_its_own(index: NameIn
     sessions = SessionToolIndex(index)
     with sessions.lease("ann", tools("a")) as turn:
         sessions.index("ann", tools("b"))
-        sessions.clear("ann")
+        sessions.evict("ann")
         assert index.alive == 1
         assert turn.search("").names == ("a",)
 
@@ -523,21 +523,21 @@ def test_a_turn_keeps_the_set_it_started_with(index: NameIndex) -> None:
 def test_parallel_turns_of_a_session_share_what_they_discover(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     with sessions.lease("ann", tools("a")) as one, sessions.lease("ann", tools("b")) as other:
-        one.session.discover(["a"])
+        one.session.reveal(["a"])
         assert other.session is one.session
-        assert other.session.discovered == ("a",)
+        assert other.session.revealed == ("a",)
 
 
 def test_without_a_session_id_nothing_is_remembered_or_shared_but_the_searcher(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     sessions.index("ann", tools("a"))
     with sessions.lease(None, tools("a")) as one, sessions.lease(None, tools("a")) as other:
-        one.session.discover(["a"])
-        assert other.session.discovered == ()
+        one.session.reveal(["a"])
+        assert other.session.revealed == ()
         assert one.searcher is other.searcher
         assert sessions.session_ids() == ("ann",)
     assert len(index.built) == 1
-    sessions.clear("ann")
+    sessions.evict("ann")
     assert index.alive == 0
 
 
@@ -583,7 +583,7 @@ def test_a_closed_lease_lets_go_and_says_so(index: NameIndex) -> None:
     lease = sessions.lease("ann", tools("a"))
     assert not lease.closed
     lease.close()
-    sessions.clear("ann")
+    sessions.evict("ann")
     assert (lease.closed, index.alive) == (True, 0)
     with pytest.raises(ConfigurationError, match="turn is over"):
         lease.search("a")

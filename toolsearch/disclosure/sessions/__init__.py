@@ -1,1 +1,8 @@
-"""sessions."""
+"""Sessions over any index: equal tool sets share a searcher, turns hold leases, idle sessions are evicted."""
+
+from .lease import SessionLease
+from .record import SessionRecord
+from .session_index import SessionToolIndex, ToolSearchRequest
+from .tool_set import ToolSet
+
+__all__ = ["SessionLease", "SessionRecord", "SessionToolIndex", "ToolSearchRequest", "ToolSet"]

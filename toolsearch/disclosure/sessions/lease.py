@@ -1,4 +1,4 @@
-"""`SessionLease`: what a turn holds of its session."""
+"""Leases: the hold of a turn on its session."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from .tool_set import ToolSet
 
 __all__ = ["SessionLease", "search_with"]
 
-_DEFAULT_MAX_RESULTS = 5
+DEFAULT_MAX_RESULTS = 5
 
 
 class SessionLease:
-    """A turn's hold on its session, its tools and its searcher: none of them changes or goes until it is closed.
+    """The hold of a turn on its session, tools and searcher: none of them changes or is evicted until it is closed.
 
-    Made by `SessionToolIndex.lease`. Leaving the ``with`` block closes it, whatever the reason; so does collecting a
-    lease nobody holds any more.
+    `SessionToolIndex.lease` makes one. Leaving the ``with`` block closes it, and so does garbage collection.
 
     Attributes:
-        session: what the session has discovered; parallel turns of one session share it.
-        tools: the set this turn started with, in the order it was given.
+        session: The record of the session. Parallel turns of one session share it.
+        tools: The tool set that the turn started with, in the order given.
 
     Example:
         >>> from toolsearch.indexes.reference import ToolReference
         >>> from toolsearch.disclosure.sessions.session_index import SessionToolIndex
         >>> sessions = SessionToolIndex("regex")
         >>> with sessions.lease("ann", [ToolReference(name="get_weather"), ToolReference(name="send_mail")]) as turn:
-        ...     turn.session.discover(turn.search("weather").names)
+        ...     turn.session.reveal(turn.search("weather").names)
         ('get_weather',)
     """
 
@@ -41,14 +40,14 @@ class SessionLease:
     def __init__(
         self, session: SessionRecord, tools: ToolSet, handle: SearcherHandle, ended: Callable[[], None] | None = None
     ) -> None:
-        self._held = [handle]  # a list because its pop is atomic: of several closers one gets the handle
+        self._held = [handle]  # list.pop is atomic, so only one of several closers gets the handle
         self._ended = ended
         self.session = session
         self.tools = tools
 
     @property
     def closed(self) -> bool:
-        """Whether the turn is over."""
+        """Whether the lease is closed."""
         return not self._held
 
     @property
@@ -56,23 +55,23 @@ class SessionLease:
         """The searcher over `tools`.
 
         Raises:
-            ConfigurationError: if the lease is closed.
+            ConfigurationError: If the lease is closed.
         """
         held = self._held[:]
         if not held:
-            raise ConfigurationError("this turn is over and its lease closed; begin one with SessionToolIndex.lease")
+            raise ConfigurationError("the lease is closed, so its turn is over; open one with SessionToolIndex.lease()")
         return held[0].searcher
 
     def search(self, query: str, max_results: int | None = None, category: str | None = None) -> ToolSearchResponse:
-        """Return the tools of this turn that fit `query`, best first, at most 5 unless told otherwise.
+        """Return the tools of this turn that match `query`, best first: at most `max_results`, by default 5.
 
         Raises:
-            ConfigurationError: if the lease is closed.
+            ConfigurationError: If the lease is closed.
         """
         return search_with(self.searcher, query, max_results, category)
 
     def close(self) -> None:
-        """End the turn: let go of the searcher, and of the session if it is to be evicted. Again: does nothing."""
+        """Release the searcher, and the session if it is due for eviction. Idempotent."""
         try:
             self._held.pop()
         except IndexError:
@@ -96,6 +95,6 @@ class SessionLease:
 def search_with(
     searcher: ToolSearcher, query: str, max_results: int | None, category: str | None
 ) -> ToolSearchResponse:
-    """Search with the default number of results where none is given."""
-    limit = _DEFAULT_MAX_RESULTS if max_results is None else max_results
+    """Search with the default number of results if `max_results` is None."""
+    limit = DEFAULT_MAX_RESULTS if max_results is None else max_results
     return searcher.search(query, max_results=limit, category=category)

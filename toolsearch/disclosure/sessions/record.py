@@ -1,4 +1,4 @@
-"""`SessionRecord`: what one session has found so far."""
+"""The record of one session: the tools revealed to it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["SessionRecord"]
 
 
 class SessionRecord:
-    """The tools a session discovered, in order, and the value frozen at its first turn. Safe from several threads.
+    """The tools revealed to a session, in order, and the value frozen in its first turn. Safe from several threads.
 
-    A record knows nothing of tools but names: whether a name still means a tool is for its reader to say.
+    A record knows tools by name only. Its reader decides whether a name still means a tool.
 
     Example:
         >>> record = SessionRecord()
-        >>> record.discover(["b", "a"]), record.discover(["a", "c"])
+        >>> record.reveal(["b", "a"]), record.reveal(["a", "c"])
         (('b', 'a'), ('c',))
         >>> record.touch_tool("b")
-        >>> record.discovered, record.least_recently_used
+        >>> record.revealed, record.least_recently_used
         (('b', 'a', 'c'), ('a', 'c', 'b'))
     """
 
@@ -26,25 +26,25 @@ class SessionRecord:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._last_use: dict[str, int] | None = None  # in order of discovery; most sessions of a big table have none
+        self._last_use: dict[str, int] | None = None  # in order of reveal; None saves memory for idle sessions
         self._uses = 0
         self._frozen: object | None = None
 
     @property
-    def discovered(self) -> tuple[str, ...]:
-        """The names found so far, in order of discovery."""
+    def revealed(self) -> tuple[str, ...]:
+        """The revealed names, in order."""
         with self._lock:
             return tuple(self._last_use or ())
 
     @property
     def least_recently_used(self) -> tuple[str, ...]:
-        """The same names, the one longest neither found nor used first."""
+        """The revealed names, least recently found or used first."""
         with self._lock:
             last_use = self._last_use or {}
             return tuple(sorted(last_use, key=last_use.__getitem__))
 
-    def discover(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Add `names` and return those that are new, in order; finding a known one again counts as its use."""
+    def reveal(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Add `names` and return the new ones, in order. Finding a known name again counts as a use of it."""
         given = tuple(names)
         with self._lock:
             if self._last_use is None:
@@ -56,14 +56,14 @@ class SessionRecord:
         return added
 
     def touch_tool(self, name: str) -> None:
-        """Note a use of `name`, now; a name not discovered is ignored."""
+        """Count a use of `name` now. Ignore a name that is not revealed."""
         with self._lock:
             if self._last_use is not None and name in self._last_use:
                 self._uses += 1
                 self._last_use[name] = self._uses
 
-    def forget_tools(self, names: Iterable[str]) -> None:
-        """Take `names` back; found again later, they count as new and come last."""
+    def hide(self, names: Iterable[str]) -> None:
+        """Remove `names`. A name that is revealed again later counts as new and comes last."""
         given = tuple(names)
         with self._lock:
             if self._last_use is not None:
@@ -72,11 +72,11 @@ class SessionRecord:
 
     @property
     def frozen(self) -> object | None:
-        """What `freeze` was first given, or None."""
+        """The value of the first `freeze`, or None."""
         return self._frozen
 
     def freeze(self, value: object) -> object:
-        """Keep `value` if nothing is kept yet, and return what is kept: of parallel callers all get the same."""
+        """Keep `value` unless a value is kept already, and return the kept one. Parallel callers get the same."""
         with self._lock:
             if self._frozen is None:
                 self._frozen = value

@@ -1,4 +1,4 @@
-"""`SearcherCache`: one searcher for all equal tool sets, for as long as somebody holds it."""
+"""Shared searchers: equal tool sets use one searcher while somebody holds it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ __all__ = ["SearcherCache", "SearcherHandle"]
 
 
 class SearcherHandle:
-    """A searcher together with the set it searches; whoever holds the handle keeps the searcher alive.
+    """A searcher and the set that it searches. Holding the handle keeps the searcher alive.
 
-    A searcher itself need not allow weak references, so the cache refers to its handle.
+    The cache refers to handles, because a searcher of a plug-in may not allow weak references.
 
     Attributes:
-        searcher: what the index built.
-        tools: the set it was built from.
-        degraded: the searcher says that part of it is missing; such a handle is not shared with later sessions.
+        searcher: The searcher that the index built.
+        tools: The set that it was built from.
+        degraded: Whether the searcher reports that a part of it is missing. Such a handle is not shared with later
+            sessions.
     """
 
     __slots__ = ("__weakref__", "degraded", "searcher", "tools")
@@ -32,7 +33,7 @@ class SearcherHandle:
 
 
 class _Flight:
-    """A build under way. Ends with a handle, with an error, or with neither when its builder was killed."""
+    """A build in progress. It ends with a handle, with an error, or with neither if its builder was interrupted."""
 
     __slots__ = ("done", "error", "handle")
 
@@ -43,11 +44,12 @@ class _Flight:
 
 
 class SearcherCache:
-    """Builds searchers with `index` and shares them by the content of the set.
+    """A cache of searchers by the content of their tool set.
 
-    Builds run outside every lock, each set's once at a time: who asks for a set being built waits for that build, who
-    asks for another does not. A failed build is raised to all who waited for it and leaves no trace, so the next to
-    ask tries again; when a builder is killed (KeyboardInterrupt and the like), one of those who waited builds instead.
+    Builds run outside all locks, and each set is built by one caller at a time. Callers that ask for the same set wait
+    for that build; callers that ask for another set do not. The error of a failed build is raised to all that waited,
+    and the next caller tries again. If a builder is interrupted, e.g. by KeyboardInterrupt, one of the waiting callers
+    builds instead.
 
     Example:
         >>> from toolsearch.indexes.reference import ToolReference
@@ -71,10 +73,10 @@ class SearcherCache:
         self._flights: dict[bytes, _Flight] = {}
 
     def get(self, tools: ToolSet) -> SearcherHandle:
-        """Return the handle for `tools`, built now if nobody holds one.
+        """Return the handle for `tools`. Build it if nobody holds one.
 
         Raises:
-            IndexingError: if the set cannot be indexed; whatever else the index raises passes as it is.
+            IndexingError: If the set cannot be indexed. Other errors of the index are raised unchanged.
         """
         key = tools.digest
         while True:
@@ -95,24 +97,24 @@ class SearcherCache:
                 return flight.handle
 
     def __len__(self) -> int:
-        """How many different searchers are held by somebody."""
+        """Return the number of different searchers that somebody holds."""
         return len(self._handles)
 
     def _build(self, tools: ToolSet, flight: _Flight) -> SearcherHandle:
         handle: SearcherHandle | None = None
         try:
-            # By name, not in the order this session gave: what is shared must not depend on who came first.
+            # Sorted by name: a shared searcher must not depend on the order of the first session.
             searcher = self.index.build(sorted(tools.tools, key=lambda tool: tool.name))
             if not isinstance(searcher, ToolSearcher):
                 raise IndexingError(
-                    f"{type(self.index).__name__}.build returned {searcher!r}, which has no search method"
+                    f"{type(self.index).__name__}.build returned {searcher!r}, which does not have a search method"
                 )
             handle = SearcherHandle(searcher, tools)
             return handle
         except Exception as error:
             flight.error = error
             raise
-        finally:  # whatever happened, interrupts included: nobody may wait for this flight for ever
+        finally:  # on interrupts too: nobody may wait forever
             with self._lock:
                 del self._flights[tools.digest]
                 if handle is not None and not handle.degraded:

@@ -94,7 +94,7 @@ class SessionToolIndex:
     def index(self, session_id: Hashable, tools: ToolSet | Iterable[ToolReference]) -> None:
         """Let `session_id` search `tools` from now on; builds only if no session has an equal set.
 
-        If the build fails, the session keeps the set it had. Discovered names stay.
+        If the build fails, the session keeps the set it had. Revealed tools stay.
 
         Raises:
             ConfigurationError: if the session id is None, blank or unhashable.
@@ -124,7 +124,7 @@ class SessionToolIndex:
             return self._unknown(request)
         return search_with(handle.searcher, request.query, request.max_results, request.category)
 
-    def clear(self, session_id: Hashable) -> None:
+    def evict(self, session_id: Hashable) -> None:
         """Forget a session, at once; an unknown one is ignored.
 
         A turn under way goes on with the tools, the searcher and the record it holds; what it discovers from now on

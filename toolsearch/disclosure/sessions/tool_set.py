@@ -1,4 +1,4 @@
-"""`ToolSet`: the tools of a session as one immutable value."""
+"""The tools of a session as one immutable value."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ __all__ = ["ToolSet"]
 
 
 class ToolSet:
-    """Tools with distinct names. Sets of equal content are equal and hash alike, whatever their order.
+    """Tools with distinct names. Sets of equal content are equal, in whatever order, and sessions share their index.
 
-    Make one and keep it while the tools stay the same: content is hashed once a tool and once a set, and by that
-    hash sessions share one search index.
+    Keep a set while the tools stay the same: its content is hashed once.
 
     Args:
-        tools: the tools, in the order to keep.
+        tools: The tools, in the order to keep.
 
     Raises:
-        DuplicateToolError: if two tools have one name.
-        ConfigurationError: if something in `tools` is not a `ToolReference`.
+        DuplicateToolError: If two tools have the same name.
+        ConfigurationError: If an item of `tools` is not a `ToolReference`.
 
     Example:
         >>> ab = ToolSet([ToolReference(name="a", source="x"), ToolReference(name="b", source="x")])
@@ -44,27 +43,27 @@ class ToolSet:
         self._categories: Mapping[str, int] | None = None
         for tool in self._tools:
             if not isinstance(tool, ToolReference):
-                raise ConfigurationError(f"a ToolSet holds ToolReference objects, not {type(tool).__name__}: {tool!r}")
+                raise ConfigurationError(f"the items of a ToolSet must be ToolReference objects, got {tool!r}")
             other = self._by_name.setdefault(tool.name, tool)
             if other is not tool:
                 raise _duplicate(other, tool)
-        if len(self._by_name) != len(self._tools):  # one and the same object, given twice
+        if len(self._by_name) != len(self._tools):  # the same object was given twice
             name = next(name for name, count in Counter(tool.name for tool in self._tools).items() if count > 1)
             raise _duplicate(self._by_name[name], self._by_name[name])
 
     @property
     def tools(self) -> tuple[ToolReference, ...]:
-        """The tools in the order they were given."""
+        """The tools in the order given."""
         return self._tools
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names in the same order."""
+        """The names of the tools, in the same order."""
         return tuple(self._by_name)
 
     @property
     def digest(self) -> bytes:
-        """16 bytes of blake2b over the tools' own digests in sorted order; computed once, safe as a shared key."""
+        """A hash of the content: 16 bytes of BLAKE2b over the sorted digests of the tools. Computed once."""
         if self._digest is None:
             parts = sorted(tool.digest for tool in self._tools)
             self._digest = hashlib.blake2b(b"".join(parts), digest_size=16).digest()
@@ -72,14 +71,14 @@ class ToolSet:
 
     @property
     def sources(self) -> Mapping[str, int]:
-        """How many tools each source has, by name of the source; tools without a source are not counted."""
+        """The number of tools of each source, sorted by source. Tools without a source are not counted."""
         if self._sources is None:
             self._sources = _counted(tool.source for tool in self._tools if tool.source)
         return self._sources
 
     @property
     def categories(self) -> Mapping[str, int]:
-        """How many tools each category (a source or a tag) has: the sources by name, then the other tags by name."""
+        """The number of tools of each category: the sources sorted by name, then the other tags sorted by name."""
         if self._categories is None:
             counts = _counted(category for tool in self._tools for category in dict.fromkeys(tool.categories))
             first = {source: counts[source] for source in self.sources}
@@ -87,7 +86,7 @@ class ToolSet:
         return self._categories
 
     def get(self, name: str) -> ToolReference | None:
-        """Return the tool of this name, or None."""
+        """Return the tool with this name, or None."""
         return self._by_name.get(name)
 
     def __len__(self) -> int:
@@ -97,7 +96,7 @@ class ToolSet:
         return iter(self._tools)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a tool of this *name*."""
+        """Return whether a tool has this *name*."""
         return isinstance(name, str) and name in self._by_name
 
     def __eq__(self, other: object) -> bool:
@@ -117,5 +116,5 @@ def _counted(names: Iterable[str]) -> Mapping[str, int]:
 def _duplicate(first: ToolReference, second: ToolReference) -> DuplicateToolError:
     sources = " and ".join(f"source {tool.source!r}" if tool.source else "no source" for tool in (first, second))
     return DuplicateToolError(
-        f"two tools are named {first.name!r} ({sources}); rename one or prefix its source's names"
+        f"two tools have the name {first.name!r} ({sources}); rename one, or prefix the names of its source"
     )

@@ -9,13 +9,14 @@ import inspect
 import logging
 from collections.abc import Awaitable, Generator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, ToolSearchError
 from ...messages import Media, ToolCall, ToolMessage
 from ...observability.observer import Span
 from ...text import short_repr
 from ...tools.names import closest_names
+from ...tools.revealing import RevealingText
 from ...tools.tool import Tool, ToolContext
 from ..effects import RunTools
 
@@ -23,8 +24,13 @@ __all__ = ["CallFlow", "Invocation", "ToolResult", "answer_call", "error_text", 
 
 _LOG = logging.getLogger(__name__)
 
-ToolResult: TypeAlias = tuple[str, tuple[Media, ...]]
-"""A tool's result as the model gets it: text, and media where there are some."""
+
+class ToolResult(NamedTuple):
+    """A tool's result for the model: text, media, and the tools that it revealed, if it comes from tool search."""
+
+    text: str
+    media: tuple[Media, ...] = ()
+    revealed: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,8 @@ class Invocation:
     def _converted(self, value: Any) -> ToolResult:
         from .results import convert_result
 
-        return convert_result(value, self.tool)
+        revealed = value.revealed if isinstance(value, RevealingText) else None
+        return ToolResult(*convert_result(value, self.tool), revealed)
 
 
 CallFlow = Generator[Invocation, ToolResult, ToolMessage]
@@ -79,7 +86,7 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
     )
     try:
         arguments = parse_arguments(tool, call.arguments)
-        content, media = yield Invocation(tool, arguments, context)
+        result = yield Invocation(tool, arguments, context)
     except AsyncCallableError:
         raise  # the programmer chose the wrong driver; the model cannot mend that
     except ToolArgumentError as error:
@@ -96,7 +103,7 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
         facts = {"tool": call.name, "error": type(error).__name__}
         _LOG.debug("toolsearch.tool_failed tool=%(tool)s error=%(error)s", facts, extra=facts, exc_info=error)
         return ToolMessage(call.id, call.name, _worded(call, error, batch), is_error=True)
-    return ToolMessage(call.id, call.name, content, media=media)
+    return ToolMessage(call.id, call.name, result.text, media=result.media, revealed=result.revealed)
 
 
 def unknown_tool_text(name: str, known: list[str]) -> str:

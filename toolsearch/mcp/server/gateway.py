@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from ...disclosure.advisor_turn import bound_search_tool
-from ...disclosure.disclosure import Disclosure, DisclosureSettings, DisclosureTurn
-from ...disclosure.pins import Pin, Pins
-from ...disclosure.search_tool import is_load_answer
+from ...disclosure.advisor_turn import answer_call
+from ...disclosure.disclosure import Disclosure
+from ...disclosure.pins import Pin, PinnedTools
+from ...disclosure.search_tool import bind_search_tool
 from ...disclosure.sessions.session_index import SessionToolIndex
 from ...disclosure.sessions.tool_set import ToolSet
+from ...disclosure.settings import DisclosureSettings
+from ...disclosure.turn import DisclosureTurn
 from ...indexes.protocols import ToolIndex
 from ...messages import ToolCall, ToolMessage
 from ...tools.tool import Tool
@@ -32,7 +34,7 @@ class Gateway:
             index = "bm25" if isinstance(search, bool) else search
             search = Disclosure(SessionToolIndex(index), DisclosureSettings(max_searches=None))
         self._disclosure = search
-        self._pins = Pins(pinned)
+        self._pins = PinnedTools(pinned)
         self._set: tuple[tuple[Tool, ...], ToolSet] = ((), ToolSet())
 
     def open(self, session: Hashable, tools: tuple[Tool, ...]) -> GatewayTurn:
@@ -56,17 +58,14 @@ class GatewayTurn:
 
     def __init__(self, turn: DisclosureTurn, tools: dict[str, Tool]) -> None:
         self._turn = turn
-        names = turn.declare()
-        search = (bound_search_tool(turn),) if turn.offers_search else ()
+        names = turn.begin_round()
+        search = (bind_search_tool(turn),) if turn.offers_search else ()
         self.listed = (*search, *(tools[name] for name in names))
         self.tools = {**tools, **{tool.name: tool for tool in search}}
 
     def intercept(self, call: ToolCall) -> ToolMessage | None:
         """The answer to a call that is not to run, or None; as `ToolSearchAdvisor` does it."""
-        answer = self._turn.call(call.name)
-        if answer is None:
-            return None
-        return ToolMessage(call.id, call.name, answer, is_error=not is_load_answer(call.name, answer))
+        return answer_call(self._turn, call)
 
     @property
     def disclosed(self) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...chat.requests import ChatRequest
-from ...disclosure.search_tool import DEFAULT_INSTRUCTIONS
+from ...disclosure.sentences import DEFAULT_INSTRUCTIONS
 from ...errors import ConfigurationError, MissingExtraError, ToolSearchError
 from ...loop.effects import RunTools
 from ...loop.execution.batch import arun_batch
