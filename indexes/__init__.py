@@ -1,30 +1,43 @@
-"""Indexes over tools: an index builds an immutable searcher from the tools it is given.
+"""Indexes over tools. An index builds an immutable searcher from a list of tools.
 
-Importing this package loads no engine; each index loads its own when it is made or builds.
+Importing this package loads no search engine. Each index imports its engine when it is created or builds a searcher.
 """
 
 from __future__ import annotations
 
 from .bm25.index import Bm25ToolIndex
 from .hybrid.index import HybridToolIndex
-from .protocols import Embedder, ToolIndex, ToolSearcher
+from .protocols import (
+    CachingEmbedder,
+    DegradableSearcher,
+    Embedder,
+    MultilingualEmbedder,
+    PrefixingEmbedder,
+    ToolIndex,
+    ToolSearcher,
+)
 from .ranking.ranked_searcher import RankedSearcher
 from .reference import ToolReference
 from .regex.index import RegexToolIndex
 from .registry import resolve_index
-from .response import Match, SearchMetadata, ToolHit, ToolSearchResponse
+from .response import Match, ReasonCode, SearchMetadata, ToolHit, ToolSearchResponse
 from .vector.cache import EmbeddingCache
 from .vector.embedders import CallableEmbedder, SentenceTransformerEmbedder
 from .vector.index import VectorToolIndex
 
 __all__ = [
     "Bm25ToolIndex",
+    "CachingEmbedder",
     "CallableEmbedder",
+    "DegradableSearcher",
     "Embedder",
     "EmbeddingCache",
     "HybridToolIndex",
     "Match",
+    "MultilingualEmbedder",
+    "PrefixingEmbedder",
     "RankedSearcher",
+    "ReasonCode",
     "RegexToolIndex",
     "SearchMetadata",
     "SentenceTransformerEmbedder",

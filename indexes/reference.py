@@ -1,4 +1,4 @@
-"""`ToolReference`: what an index knows of a tool."""
+"""`ToolReference`: the searchable data of one tool."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["ToolReference"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ToolReference:
-    """What is searchable of one tool. Two references with equal content are equal and hash alike.
+    """The searchable data of one tool. References with equal content are equal and have the same hash.
+
+    Do not change `parameters` after passing it: the content hash is computed once.
 
     Args:
-        name: the name a search returns and the model calls.
-        description: what the tool does, as the model will read it.
-        parameters: the JSON Schema of its arguments (an object schema), or None.
-        source: where the tool comes from, e.g. the name of an MCP server; a search category.
-        tags: further categories.
-        search_text: more words to find it by (aliases, synonyms); indexed, never sent to a model.
-
-    Do not change `parameters` after handing it over: the content hash is computed once.
+        name: The name that a search returns and the model calls.
+        description: The description that the model reads.
+        parameters: The JSON Schema of the tool's arguments (an object schema), or None.
+        source: The origin of the tool, e.g. the name of an MCP server. Searches can be limited to it.
+        tags: Further categories that searches can be limited to.
+        search_text: More words to find the tool by (aliases, synonyms). They are indexed and never sent to a model.
 
     Raises:
-        ConfigurationError: if the name is empty, a field is of another kind, or `parameters` is no JSON (it holds
-            itself, a set, bytes, NaN, ...) or deeper than 500 levels.
+        ConfigurationError: If the name is empty, a field has the wrong type, or `parameters` cannot be written as
+            JSON (it contains itself, a set, bytes, NaN, ...) or is nested more than 500 levels deep.
 
     Example:
         >>> ToolReference(name="weather", tags=("outdoors",)) == ToolReference(name="weather", tags=("outdoors",))
@@ -47,44 +47,45 @@ class ToolReference:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise ConfigurationError(f"the name of a ToolReference is a text that is not empty, not {self.name!r}")
+            raise ConfigurationError(f"ToolReference: name must be a non-empty string, got {short_repr(self.name)}")
         for field_name, value in (("description", self.description), ("search_text", self.search_text)):
             if not isinstance(value, str):
-                raise self._wrong(field_name, "a text", value)
+                raise self._type_error(field_name, "a string", value)
         if not isinstance(self.source, str | None):
-            raise self._wrong("source", "a text or None", self.source)
+            raise self._type_error("source", "a string or None", self.source)
         if not isinstance(self.parameters, Mapping | None):
-            raise self._wrong("parameters", "a JSON Schema as a mapping, or None", self.parameters)
+            raise self._type_error("parameters", "a JSON Schema as a mapping, or None", self.parameters)
         given: object = self.tags
         tags = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
         if not all(isinstance(tag, str) for tag in tags):
-            raise self._wrong("tags", "several texts", given)
+            raise self._type_error("tags", "a list of strings", given)
         object.__setattr__(self, "tags", tags)
-        object.__setattr__(self, "_digest", self._hashed())
+        object.__setattr__(self, "_digest", self._compute_digest())
 
-    def _wrong(self, field_name: str, wanted: str, got: object) -> ConfigurationError:
+    def _type_error(self, field_name: str, expected: str, got: object) -> ConfigurationError:
         return ConfigurationError(
-            f"the {field_name} of the ToolReference {self.name!r}: {wanted}, not {short_repr(got)}"
+            f"ToolReference {self.name!r}: {field_name} must be {expected}, got {short_repr(got)}"
         )
 
-    def _hashed(self) -> bytes:
+    def _compute_digest(self) -> bytes:
         schema = None if self.parameters is None else dict(self.parameters)
         try:
-            written = canonical_json(schema)
+            schema_json = canonical_json(schema)
         except ValueError as error:
-            what = f"the parameters of the ToolReference {self.name!r} must be a JSON Schema"
-            raise ConfigurationError(f"{what} that can be written as JSON: {error}") from error
-        text = written + canonical_json([self.name, self.description, self.source, self.tags, self.search_text])
+            raise ConfigurationError(
+                f"ToolReference {self.name!r}: parameters must be a JSON Schema that can be written as JSON: {error}"
+            ) from error
+        text = schema_json + canonical_json([self.name, self.description, self.source, self.tags, self.search_text])
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     @property
     def digest(self) -> bytes:
-        """16 bytes of blake2b over the canonical JSON of all fields; computed once, safe as a shared key."""
+        """The content hash: 16 bytes of blake2b over the canonical JSON of all fields. Suitable as a cache key."""
         return self._digest
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The source, if any, then the tags: what a search can be narrowed to."""
+        """The categories that a search can be limited to: the source, if any, then the tags."""
         return (self.source, *self.tags) if self.source else self.tags
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""An index by name: the built-in ones, then those other distributions offer."""
+"""Index lookup by name: built-in indexes, then entry points of installed distributions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 from ..errors import ConfigurationError
 from .protocols import ToolIndex
 
-__all__ = ["GROUP", "resolve_index"]
+__all__ = ["ENTRY_POINT_GROUP", "resolve_index"]
 
-GROUP: Final = "toolsearch.indexes"
-"""The entry-point group in which a distribution names its indexes."""
+ENTRY_POINT_GROUP: Final = "toolsearch.indexes"
+"""The entry-point group under which a distribution registers its indexes."""
 
 _BUILT_IN: Final = {
     "bm25": ("bm25", "Bm25ToolIndex"),
@@ -23,14 +23,18 @@ _BUILT_IN: Final = {
 
 
 def resolve_index(index: ToolIndex | str) -> ToolIndex:
-    """Return the index itself, or the one of that name made with its defaults.
+    """Return an index object unchanged, or make the index that a name refers to.
 
-    Built-in names come first, so that no installed distribution can take one over; then entry points of the
-    group ``toolsearch.indexes``, each naming a class or function that, called without arguments, gives an index.
+    Built-in names take precedence, so no installed distribution can replace one. Other names are entry points of the
+    group ``toolsearch.indexes``. Each entry point names an index, or a class or function that returns an index when
+    called without arguments.
+
+    Args:
+        index: An index, or its name, e.g. ``"bm25"``.
 
     Raises:
-        ConfigurationError: there is no such name, what it names is no index, or it cannot be loaded.
-        MissingExtraError: the index needs an extra that is not installed.
+        ConfigurationError: If the name is unknown, the entry point cannot be loaded, or the result is not an index.
+        MissingExtraError: If the index needs an extra that is not installed.
 
     Example:
         >>> resolve_index("bm25")
@@ -38,7 +42,7 @@ def resolve_index(index: ToolIndex | str) -> ToolIndex:
     """
     if isinstance(index, str):
         return _by_name(index)
-    return _checked(index, f"{index!r}")
+    return _coerce_index(index, f"index {index!r}")
 
 
 def _by_name(name: str) -> ToolIndex:
@@ -46,30 +50,34 @@ def _by_name(name: str) -> ToolIndex:
     if key in _BUILT_IN:
         module, attribute = _BUILT_IN[key]
         made: object = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)()
-        return _checked(made, f"the index {key!r}")
-    offered = {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.value)}
-    point = offered.get(name) or offered.get(key)
+        return _coerce_index(made, f"index {key!r}")
+    registered = {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=_value_of)}
+    point = registered.get(name) or registered.get(key)
     if point is None:
-        known = ", ".join(sorted(_BUILT_IN.keys() | offered.keys()))
-        raise ConfigurationError(f"there is no index {name!r}; there are: {known}; or pass an index object")
-    return _checked(_load(point), f"the entry point {point.name!r} ({point.value})")
+        known = ", ".join(sorted(_BUILT_IN.keys() | registered.keys()))
+        raise ConfigurationError(f"unknown index {name!r}; expected one of: {known}; or an index object")
+    return _coerce_index(_load(point), f"entry point {point.name!r} ({point.value})")
+
+
+def _value_of(point: EntryPoint) -> str:
+    return point.value
 
 
 def _load(point: EntryPoint) -> object:
     try:
-        found = point.load()
+        loaded = point.load()
     except Exception as error:
         raise ConfigurationError(
-            f"the index {point.name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
+            f"cannot load index {point.name!r} ({point.value}): {type(error).__name__}: {error}"
         ) from error
-    # A ready-made index is as good as something that makes one.
-    return found() if isinstance(found, type) or not callable(getattr(found, "build", None)) else found
+    is_factory = isinstance(loaded, type) or not callable(getattr(loaded, "build", None))
+    return loaded() if is_factory else loaded
 
 
-def _checked(index: object, what: str) -> ToolIndex:
+def _coerce_index(index: object, label: str) -> ToolIndex:
     if isinstance(index, type):
-        raise ConfigurationError(f"{what} is a class; pass an instance of it")
+        raise ConfigurationError(f"{label} is a class; pass an instance of it")
     if not callable(getattr(index, "build", None)):
-        raise ConfigurationError(f"{what} is no index: it has no method build(tools)")
+        raise ConfigurationError(f"{label} is not an index: it does not define build(tools)")
     assert isinstance(index, ToolIndex)
     return index

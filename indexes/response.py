@@ -1,4 +1,4 @@
-"""What a search answers: hits with the reason for each, and the reason when there are none."""
+"""Search responses: hits with the terms that matched, and reasons for empty or weak responses."""
 
 from __future__ import annotations
 
@@ -8,21 +8,31 @@ from typing import Literal, TypeAlias
 __all__ = ["Match", "ReasonCode", "SearchMetadata", "ToolHit", "ToolSearchResponse"]
 
 ReasonCode: TypeAlias = Literal[
-    "empty_query",  # the query holds nothing to search for
-    "nothing_indexed",  # the set, or the session, has no tools
-    "unknown_session",  # no set was indexed under this session id
-    "unknown_category",  # the category does not exist; the sentence names those that do
-    "no_match",  # nothing fits
-    "below_minimum",  # something matched, but less than `min_score` of the query
-    "invalid_pattern",  # the query is a regular expression that cannot be used; the sentence says why
-    "weak_match",  # there are hits, but they hardly have to do with the query
-    "degraded",  # there are hits, but a part of the index could not be asked
+    "empty_query",  # The query contains nothing to search for.
+    "nothing_indexed",  # The set of tools is empty.
+    "unknown_session",  # No tools are indexed under this session id.
+    "unknown_category",  # No tool has the category; the reason lists the existing ones.
+    "no_match",  # No tool matches.
+    "below_minimum",  # Tools match, but less of the query than `min_score` or `min_similarity` requires.
+    "invalid_pattern",  # The query is an unusable regular expression; the reason says why.
+    "weak_match",  # There are hits, but they match little of the query.
+    "degraded",  # There are hits, but a part of the index was unavailable.
 ]
+"""Codes for an empty, weak or incomplete response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One term of a query and the fields of the tool it was found in, e.g. ``Match("weather", ("name",))``."""
+    """A term of the query and the fields of the tool that contain it.
+
+    Args:
+        term: The term as the query has it, or the whole query for an index that compares meaning.
+        fields: The names of the fields, e.g. ``("name", "description")``.
+
+    Example:
+        >>> Match("weather", ("name",)).term
+        'weather'
+    """
 
     term: str
     fields: tuple[str, ...]
@@ -30,13 +40,17 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class ToolHit:
-    """One tool found.
+    """A tool that a search returns.
 
     Args:
-        name: the tool's name.
-        description: its description, whole.
-        score: higher is better; comparable within one response only.
-        matched: which terms matched in which fields, best first; empty where an index cannot tell.
+        name: The tool's name.
+        description: The tool's full description.
+        score: The score; higher is better. Scores are comparable within one response only.
+        matched: The terms that matched, most important first. Empty for an index that does not report them.
+
+    Example:
+        >>> ToolHit("get_weather", score=1.5).name
+        'get_weather'
     """
 
     name: str
@@ -47,12 +61,16 @@ class ToolHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchMetadata:
-    """How the search was done.
+    """Facts about how a search was done.
 
     Args:
-        search_type: the index's class name, e.g. ``"Bm25ToolIndex"``.
-        query: the query as it was given.
-        elapsed_ms: wall time of the search in milliseconds.
+        search_type: The class name of the index, e.g. ``"Bm25ToolIndex"``.
+        query: The query as the caller passed it.
+        elapsed_ms: The wall time of the search in milliseconds.
+
+    Example:
+        >>> SearchMetadata("Bm25ToolIndex", "weather").query
+        'weather'
     """
 
     search_type: str
@@ -62,14 +80,18 @@ class SearchMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSearchResponse:
-    """The answer to one search.
+    """The response to one search.
 
     Args:
-        hits: best first; ties in order of name.
-        total_matches: how many tools matched, not how many are returned.
-        metadata: which index answered and in what time.
-        reason: why it is empty or weak, as a sentence for a person or a model; empty when all is well.
-        reason_code: the same for a program.
+        hits: The hits, best first. Hits with equal scores are in order of name.
+        total_matches: The number of tools that match, including those that are not returned.
+        metadata: The index that answered and the time it took.
+        reason: A sentence for a person or a model that explains why the response is empty or weak; otherwise "".
+        reason_code: The same reason as a code, or None.
+
+    Example:
+        >>> ToolSearchResponse(hits=(ToolHit("get_weather"),), total_matches=1).names
+        ('get_weather',)
     """
 
     hits: tuple[ToolHit, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtraError
-from ...indexes.lexical.tool_terms import parameter_texts
+from ...indexes.lexical.tool_terms import parameter_strings
 from ...indexes.protocols import Embedder
 from ...indexes.ranking.catalog import Catalog, Category
 from ...indexes.ranking.respond import respond
@@ -37,7 +37,7 @@ def plain_terms(text: str) -> list[str]:
 
 def plain_text(tool: ToolReference) -> str:
     """Return all that is indexed of a tool: source, name, description, and what its schema says of the parameters."""
-    return " ".join((tool.source or "", tool.name, tool.description, *parameter_texts(tool.parameters)))
+    return " ".join((tool.source or "", tool.name, tool.description, *parameter_strings(tool.parameters)))
 
 
 class RankBm25:

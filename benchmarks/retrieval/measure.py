@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...indexes.lexical.tool_terms import shared_terms
+from ...indexes.lexical.tool_terms import shared_terms_cache
 from .contenders import Rival
 from .cpu_time import cpu_seconds, quiet
 from .metrics import Quality, average, judge, percentile
@@ -93,7 +93,7 @@ def measure(
     rival.prepare(labelled.tools[:_FEW])()("warm", 1)  # imports and models are loaded before the clock runs
     build = rival.prepare(labelled.tools)
     built: list[Search] = []
-    shared_terms.clear()  # else what one index analysed would be free for the next
+    shared_terms_cache.clear()  # otherwise a later index would reuse the analysis of an earlier one
     with quiet():
         build_seconds = cpu_seconds(lambda: built.append(build()))
     search = built[0]

@@ -126,7 +126,7 @@ def _ratio(what: str, tools: int, medians: Sequence[float], targets: dict[int, f
 def _build(material: Material, size: int) -> Check:
     """An index over tools not met before, against rank_bm25's over as many."""
     rounds, warm = (15, 2) if size <= 300 else (5, 1) if size <= 3_000 else (3, 0)
-    # Of each round's own, since analysed tools are remembered; made before the clock runs.
+    # Of each round's own, since analyzed tools are remembered; made before the clock runs.
     fresh = [grown(material.tools, size, salt=str(number)) for number in range(rounds + warm)]
     index = Bm25ToolIndex()
     medians = cpu_medians(
@@ -151,7 +151,7 @@ def _search(searcher: ToolSearcher, baseline: RankBm25, queries: Sequence[str], 
 def _known_set(tools: Sequence[ToolReference], queries: Sequence[str]) -> Check:
     """A new session's first search where another holds the same set, against an index and a search of its own.
 
-    The tools were analysed before, so the index of its own is quicker to build than a cold one.
+    The tools were analyzed before, so the index of its own is quicker to build than a cold one.
     """
     known = ToolSet(tools)
     sessions = SessionToolIndex(Bm25ToolIndex(), NeverEvict())

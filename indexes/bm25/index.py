@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..checks import checked_between
-from ..lexical.empty_queries import NO_WORDS
-from ..lexical.engine_errors import index_failures
+from ..checks import coerce_number_between
+from ..lexical.empty_queries import NO_WORDS_REASON
+from ..lexical.engine_errors import convert_engine_errors
 from ..lexical.explain import Explainer
 from ..lexical.query import ParsedQuery, parse
-from ..lexical.tool_terms import shared_terms
+from ..lexical.tool_terms import shared_terms_cache
 from ..lexical.vocabulary import Vocabulary
 from ..ranking.catalog import Catalog, Category
 from ..ranking.respond import respond
@@ -17,7 +17,7 @@ from ..ranking.scores import CANDIDATES, Note, Scores
 from ..reference import ToolReference
 from ..response import ToolSearchResponse
 from ..text.clauses import CLAUSE_WEIGHT
-from .name_boost import NameCoverage
+from .name_boost import NameBoost
 
 __all__ = ["Bm25ToolIndex"]
 
@@ -53,7 +53,7 @@ class Bm25ToolIndex:
     """
 
     def __init__(self, min_score: float | None = None) -> None:
-        self._min_score = checked_between("min_score", min_score, 0, 1, "a share between 0 and 1") or 0.0
+        self._min_score = coerce_number_between("min_score", min_score, 0, 1, "a fraction between 0 and 1") or 0.0
 
     def build(self, tools: Sequence[ToolReference]) -> Bm25Searcher:
         """Return a searcher over exactly `tools`.
@@ -77,11 +77,11 @@ class Bm25Searcher:
         self._catalog = Catalog(tools)
         self._min_score = min_score
         self._search_type = search_type
-        with index_failures("the tools could not be indexed"):
-            self._documents = shared_terms.of(self._catalog.tools)
+        with convert_engine_errors("the tools could not be indexed"):
+            self._documents = shared_terms_cache.of(self._catalog.tools)
             self._vocabulary = Vocabulary(self._documents)
             self._engine = TermEngine(self._documents, self._catalog.keys, self._vocabulary)
-            self._names = NameCoverage(self._documents, self._vocabulary)
+            self._names = NameBoost(self._documents, self._vocabulary)
 
     @property
     def tools(self) -> tuple[ToolReference, ...]:
@@ -105,11 +105,11 @@ class Bm25Searcher:
         parsed = parse(query, self._vocabulary)
         explainer = Explainer(parsed, self._documents, self._vocabulary)
         if not parsed.asked:
-            return Scores(note=Note("empty_query", NO_WORDS), doubt=explainer.doubt)
+            return Scores(note=Note("empty_query", NO_WORDS_REASON), doubt=explainer.doubt)
         if not parsed.weights:
             return Scores(doubt=explainer.doubt)
         explainer = Explainer(parsed, self._documents, self._vocabulary)
-        with index_failures("the search failed"):
+        with convert_engine_errors("the search failed"):
             values, total, wishes = self._ranked(
                 parsed, len(self._catalog) if self._min_score else limit, category, explainer
             )

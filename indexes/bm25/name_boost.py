@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from ..lexical.tool_terms import ToolTerms
 from ..lexical.vocabulary import Vocabulary
 
-__all__ = ["NameCoverage"]
+__all__ = ["NameBoost"]
 
 _WEIGHT = 0.3
 
 
-class NameCoverage:
+class NameBoost:
     """Which tools have a term in their name, and what share of the name it is, by IDF. Immutable."""
 
     __slots__ = ("_holders", "_idf", "_unit")

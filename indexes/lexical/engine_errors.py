@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 from ...errors import IndexingError
 
-__all__ = ["index_failures"]
+__all__ = ["convert_engine_errors"]
 
 
 @contextmanager
-def index_failures(what: str) -> Iterator[None]:
+def convert_engine_errors(what: str) -> Iterator[None]:
     """Raise `IndexingError`, saying `what` failed, for whatever tantivy raises within."""
     try:
         yield

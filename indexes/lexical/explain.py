@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..response import Match
-from .empty_queries import NO_WORDS, SMALL_WORDS, are_small_words
+from .empty_queries import NO_WORDS_REASON, ONLY_FUNCTION_WORDS_REASON, are_function_words
 from .query import Clause, ParsedQuery
 from .tool_terms import ToolTerms
 from .vocabulary import Vocabulary
@@ -59,9 +59,9 @@ class Explainer:
         query of function words only is matched by chance, however much of it is.
         """
         if not self._query.mass:
-            return NO_WORDS
-        if are_small_words(self._query.mass):
-            return SMALL_WORDS
+            return NO_WORDS_REASON
+        if are_function_words(self._query.mass):
+            return ONLY_FUNCTION_WORDS_REASON
         if any(self._weight(position) >= self._single for position in positions):
             return ""
         known = {term for position in positions for term in self._fields(position)}

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from ..text.analysis import joined, terms, word_terms, words
+from ..text.analysis import compound_term, terms, word_terms, words
 from ..text.clauses import clauses
 from ..text.identifiers import identifiers_in
-from ..text.ngrams import stretches
-from ..text.quotes import quoted, without_quoted
+from ..text.ngrams import missing_spans
+from ..text.quotes import quoted_values, remove_quoted
 from ..text.scripts import is_unspaced
 from ..text.stemming import stem
 from ..text.stopwords import COURTESIES, FUNCTION_WORDS
 from ..text.synonyms import synonyms
-from ..text.word_pairs import neighbours, pair
+from ..text.word_pairs import adjacent_words, pair_term
 from .vocabulary import Vocabulary
 
 __all__ = ["Clause", "ParsedQuery", "function_stems", "parse"]
@@ -93,7 +93,7 @@ class ParsedQuery:
         unknown = [term for term in self.mass if term not in known and not any(g in known for g in self.asked[term])]
         shown = {term: self.shown[term] for term in sorted(unknown, key=lambda term: -self.mass[term])}
         for fragments in self.unspaced:
-            shown.update(stretches(fragments, shown.keys()))
+            shown.update(missing_spans(fragments, shown.keys()))
         return list(dict.fromkeys(filter(None, shown.values()))) or list(shown)
 
 
@@ -177,7 +177,7 @@ class _Reader:
             stems += zip(forms, own, strict=True)
         found += self._joined([form for form, _ in stems])
         for identifier in identifiers_in(text):
-            whole = joined(identifier)
+            whole = compound_term(identifier)
             # Hyphens and slashes join ordinary words too: the whole counts only where a tool has it.
             if whole is not None and whole in self._vocabulary.idf:
                 self.shown.setdefault(whole, identifier)
@@ -208,9 +208,9 @@ class _Reader:
 def _as_written(stems: Sequence[tuple[str, str]], weights: Mapping[str, float]) -> dict[str, float]:
     """Return the forms whose terms have a weight, and the pairs of them, with their weights."""
     found = {form: weights[term] for form, term in stems if term in weights}
-    for both in neighbours(form for form, _ in stems):
+    for both in adjacent_words(form for form, _ in stems):
         if both[0] in found and both[1] in found:
-            found[pair(both)] = min(found[both[0]], found[both[1]])
+            found[pair_term(both)] = min(found[both[0]], found[both[1]])
     return found
 
 
@@ -219,9 +219,9 @@ def _worth(kept: Sequence[str], text: str, together: Collection[str]) -> dict[st
     courtesies = _courtesy_stems()
     worth = {term: _COURTESY_WEIGHT if term in courtesies else 1.0 for term in kept}
     worth.update((term, _GUESS_WEIGHT) for term in kept if term in together)
-    values = quoted(text)
+    values = quoted_values(text)
     if values:
-        outside = set(terms(without_quoted(text)))
+        outside = set(terms(remove_quoted(text)))
         if len(outside.intersection(kept)) >= _ENOUGH_UNQUOTED:
             for term in worth.keys() & set(terms("\n".join(values))) - outside:
                 worth[term] *= _QUOTED_WEIGHT

@@ -10,12 +10,12 @@ from itertools import chain, pairwise
 from typing import Any
 
 from ..reference import ToolReference
-from ..text.analysis import analysed, joined
+from ..text.analysis import analyze, compound_term
 from ..text.identifiers import identifier_key
 from ..text.stemming import stem
-from ..text.word_pairs import neighbours, pair
+from ..text.word_pairs import adjacent_words, pair_term
 
-__all__ = ["TermsCache", "ToolTerms", "parameter_texts", "shared_terms", "tool_terms"]
+__all__ = ["TermsCache", "ToolTerms", "analyze_tool", "parameter_strings", "shared_terms_cache"]
 
 _DEEPEST = 5
 _MOST_NODES = 2_000
@@ -72,7 +72,7 @@ class ToolTerms:
 
 
 class TermsCache:
-    """Remembers the terms of the tools analysed last; safe from many threads, shared by all indexes that hold it.
+    """Remembers the terms of the tools analyze last; safe from many threads, shared by all indexes that hold it.
 
     Args:
         size: how many tools at most; about 4 KB each.
@@ -99,7 +99,7 @@ class TermsCache:
             for digest, known in zip(digests, found, strict=True):
                 if known is not None:
                     self._known.move_to_end(digest)
-        complete = [known or tool_terms(tool) for known, tool in zip(found, tools, strict=True)]
+        complete = [known or analyze_tool(tool) for known, tool in zip(found, tools, strict=True)]
         fresh = [(d, new) for d, new, old in zip(digests, complete, found, strict=True) if old is None]
         with self._lock:
             self._known.update(fresh[-self._size :])
@@ -108,23 +108,24 @@ class TermsCache:
         return complete
 
 
-shared_terms = TermsCache()
-"""The terms of the tools analysed last in this process, by whichever index."""
+shared_terms_cache = TermsCache()
+"""The terms of the tools analyze last in this process, by whichever index."""
 
 
-def tool_terms(tool: ToolReference) -> ToolTerms:
+def analyze_tool(tool: ToolReference) -> ToolTerms:
     """Analyse one tool."""
-    whole = joined(tool.name)
-    name, name_forms = analysed(tool.name)
-    description, description_forms = analysed(tool.description[:_LONGEST_TEXT])
-    search_text, search_forms = analysed(tool.search_text[:_LONGEST_TEXT])
-    tags, tag_forms = analysed(" ".join(tool.tags))
-    parameters, parameter_forms = analysed(" ".join(parameter_texts(tool.parameters))[:_LONGEST_TEXT])
-    source, source_forms = analysed(tool.source or "")
+    whole = compound_term(tool.name)
+    name, name_forms = analyze(tool.name)
+    description, description_forms = analyze(tool.description[:_LONGEST_TEXT])
+    search_text, search_forms = analyze(tool.search_text[:_LONGEST_TEXT])
+    tags, tag_forms = analyze(" ".join(tool.tags))
+    parameters, parameter_forms = analyze(" ".join(parameter_strings(tool.parameters))[:_LONGEST_TEXT])
+    source, source_forms = analyze(tool.source or "")
     words = (name_forms, name_forms, description_forms, search_forms, parameter_forms, tag_forms, source_forms)
     pieces = [form for form in name_forms if stem(form) != whole]
     pairs = map(
-        pair, [*dict.fromkeys([*pairwise(pieces), *neighbours(pieces)]), *neighbours(description_forms[:_PAIRED])]
+        pair_term,
+        [*dict.fromkeys([*pairwise(pieces), *adjacent_words(pieces)]), *adjacent_words(description_forms[:_PAIRED])],
     )
     return ToolTerms(
         name=tuple(term for term in name if term != whole),
@@ -138,7 +139,7 @@ def tool_terms(tool: ToolReference) -> ToolTerms:
     )
 
 
-def parameter_texts(schema: Mapping[str, Any] | None) -> list[str]:
+def parameter_strings(schema: Mapping[str, Any] | None) -> list[str]:
     """Return the names, titles, descriptions and allowed values a JSON Schema gives its parameters, nested ones too.
 
     Looks five levels deep and at a bounded number of nodes, so that no schema, however made, is dear.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..text.scripts import length_in_words
+from ..text.scripts import count_words
 from .catalog import Category
 from .scores import Scores
 
@@ -51,7 +51,7 @@ def meaning_weight(query: str, *, multilingual: bool = False) -> float:
     Short queries lean on meaning, long ones on words. An embedder that knows only English counts for as much as the
     query is in Latin letters.
     """
-    by_length = min(_MOST, max(_LEAST, math.sqrt(_USUAL_WORDS / max(length_in_words(query), 1.0))))
+    by_length = min(_MOST, max(_LEAST, math.sqrt(_USUAL_WORDS / max(count_words(query), 1.0))))
     return _MEANING * by_length * (1.0 if multilingual else max(_OTHER_SCRIPT, _latin_share(query)))
 
 

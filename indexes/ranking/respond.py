@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..checks import checked_search
+from ..checks import coerce_search_arguments
 from ..response import SearchMetadata, ToolHit, ToolSearchResponse
 from .catalog import Catalog, Category
 from .scores import CANDIDATES, Note, Scores
@@ -45,7 +45,7 @@ def respond(
         ConfigurationError: an argument of the search is of the wrong kind.
     """
     started = time.perf_counter()
-    query, max_results, category = checked_search(query, max_results, category)
+    query, max_results, category = coerce_search_arguments(query, max_results, category)
     wanted = max(0, min(max_results, len(catalog)))
     found: Category | None = None
     scores, note = Scores(), None

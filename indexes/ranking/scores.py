@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CANDIDATES", "Note", "Dense", "Scores", "ScoredSearcher"]
+__all__ = ["CANDIDATES", "Dense", "Note", "ScoredSearcher", "Scores"]
 
 
 CANDIDATES = 200

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ..lexical.empty_queries import NO_WORDS
-from ..lexical.engine_errors import index_failures
+from ..lexical.empty_queries import NO_WORDS_REASON
+from ..lexical.engine_errors import convert_engine_errors
 from ..lexical.explain import Explainer
 from ..lexical.query import parse
-from ..lexical.tool_terms import shared_terms
+from ..lexical.tool_terms import shared_terms_cache
 from ..lexical.vocabulary import Vocabulary
 from ..ranking.catalog import Catalog, Category
 from ..ranking.respond import respond
 from ..ranking.scores import CANDIDATES, Note, Scores
 from ..reference import ToolReference
 from ..response import Match, ToolSearchResponse
-from .pattern import InvalidPatternError, Kind, as_bytes, compile_reading, kind_of, undelimited
+from .pattern import InvalidPatternError, Kind, compile_query, normalized_bytes, query_kind, strip_delimiters
 
 __all__ = ["RegexToolIndex"]
 
@@ -72,11 +72,14 @@ class RegexSearcher:
         self._catalog = Catalog(tools)
         self._search_type = search_type
         self._texts = [
-            (as_bytes(tool.name), as_bytes(f"{tool.description}\n{tool.search_text}".strip()[:_LONGEST_TEXT]))
+            (
+                normalized_bytes(tool.name),
+                normalized_bytes(f"{tool.description}\n{tool.search_text}".strip()[:_LONGEST_TEXT]),
+            )
             for tool in self._catalog.tools
         ]
-        with index_failures("the tools could not be indexed"):
-            self._documents = shared_terms.of(self._catalog.tools)
+        with convert_engine_errors("the tools could not be indexed"):
+            self._documents = shared_terms_cache.of(self._catalog.tools)
         self._vocabulary = Vocabulary(self._documents)
         self._in_name: dict[str, list[int]] = {}
         self._anywhere: dict[str, list[int]] = {}
@@ -104,8 +107,8 @@ class RegexSearcher:
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
         """Score the tools for a query; see `ScoredSearcher`."""
-        text = undelimited(query)
-        kind = kind_of(text)
+        text = strip_delimiters(query)
+        kind = query_kind(text)
         if kind == "words":
             return self._by_words(query)
         try:
@@ -119,7 +122,7 @@ class RegexSearcher:
         return found
 
     def _by_pattern(self, shown: str, kind: Kind, category: Category | None) -> Scores:
-        matcher = compile_reading(shown, kind)
+        matcher = compile_query(shown, kind)
         deadline = time.perf_counter() + _SECONDS
         values: dict[int, float] = {}
         searched = range(len(self._texts)) if category is None else category.positions
@@ -156,7 +159,7 @@ class RegexSearcher:
         parsed = parse(query, self._vocabulary)
         explainer = Explainer(parsed, self._documents, self._vocabulary)
         if not parsed.asked:
-            return Scores(note=Note("empty_query", NO_WORDS), doubt=explainer.doubt)
+            return Scores(note=Note("empty_query", NO_WORDS_REASON), doubt=explainer.doubt)
         values: dict[int, float] = {}
         for term, weight in parsed.weights.items():
             worth = weight * self._vocabulary.idf[term]

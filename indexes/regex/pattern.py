@@ -12,17 +12,17 @@ __all__ = [
     "InvalidPatternError",
     "Kind",
     "Matcher",
-    "as_bytes",
     "compile_pattern",
-    "compile_reading",
+    "compile_query",
     "glob_to_pattern",
-    "kind_of",
-    "undelimited",
+    "normalized_bytes",
+    "query_kind",
+    "strip_delimiters",
 ]
 
 Kind: TypeAlias = Literal["pattern", "maybe_pattern", "glob", "dotted", "words"]
 
-LONGEST_PATTERN: Final = 512
+MAX_PATTERN_LENGTH: Final = 512
 _LARGEST_PROGRAM: Final = 2_500
 """Instructions of a compiled pattern: each may run once for every character of a text."""
 _MEMORY: Final = 1 << 20
@@ -56,7 +56,7 @@ class Matcher(Protocol):
         ...
 
 
-def kind_of(query: str) -> Kind:
+def query_kind(query: str) -> Kind:
     """Tell how to read a query.
 
     A word with ``*`` and no other sign is a glob. What holds signs nobody writes by chance, such as ``.*`` or
@@ -65,24 +65,24 @@ def kind_of(query: str) -> Kind:
     character, or for itself. All else is words.
     """
     text = query.strip()
-    if len(text) > LONGEST_PATTERN and len(text.split(maxsplit=1)) > 1:
+    if len(text) > MAX_PATTERN_LENGTH and len(text.split(maxsplit=1)) > 1:
         return "words"  # a pasted text, whatever it holds
     if "*" in text and ".*" not in text and _GLOB.fullmatch(text):
         return "glob"
-    head = text[:LONGEST_PATTERN]
+    head = text[:MAX_PATTERN_LENGTH]
     if _SURE_SIGN.search(head):
         return "pattern"
     if len(text.split(maxsplit=1)) == 1 and _SIGN.search(head) and not _PUNCTUATION.fullmatch(head):
         return "maybe_pattern"
-    return "dotted" if len(text) <= LONGEST_PATTERN and _DOTTED.fullmatch(text) else "words"
+    return "dotted" if len(text) <= MAX_PATTERN_LENGTH and _DOTTED.fullmatch(text) else "words"
 
 
-def undelimited(query: str) -> str:
+def strip_delimiters(query: str) -> str:
     """Return the pattern between slashes (``/get_.*/i``), quotes or backquotes; any other text as it is."""
     text = query.strip()
-    found = _DELIMITED.fullmatch(text) if len(text) <= 2 * LONGEST_PATTERN else None
+    found = _DELIMITED.fullmatch(text) if len(text) <= 2 * MAX_PATTERN_LENGTH else None
     inner = (found[1] or found[3]).strip() if found else ""
-    return inner if inner and kind_of(inner) != "words" else text
+    return inner if inner and query_kind(inner) != "words" else text
 
 
 def glob_to_pattern(glob: str) -> str:
@@ -91,7 +91,7 @@ def glob_to_pattern(glob: str) -> str:
     return "".join(parts.get(char) or re.escape(char) for char in re.sub(r"\*+", "*", glob.strip()))
 
 
-def compile_reading(text: str, kind: Kind) -> Matcher:
+def compile_query(text: str, kind: Kind) -> Matcher:
     """Compile a text of a kind other than words; a ``?`` among letters is read as in a pattern and as in a glob.
 
     Raises:
@@ -116,9 +116,9 @@ def compile_pattern(pattern: str) -> Matcher:
     Raises:
         InvalidPatternError: it is malformed, too long, too large, or uses what cannot be done in linear time.
     """
-    if len(pattern) > LONGEST_PATTERN:
+    if len(pattern) > MAX_PATTERN_LENGTH:
         raise InvalidPatternError(
-            f"The pattern has {len(pattern)} characters, more than {LONGEST_PATTERN}. Use a shorter one, or words."
+            f"The pattern has {len(pattern)} characters, more than {MAX_PATTERN_LENGTH}. Use a shorter one, or words."
         )
     import re2
 
@@ -127,7 +127,7 @@ def compile_pattern(pattern: str) -> Matcher:
     options.case_sensitive = False
     options.max_mem = _MEMORY
     try:
-        compiled = re2.compile(as_bytes(pattern), options)
+        compiled = re2.compile(normalized_bytes(pattern), options)
     except re2.error as error:
         raise InvalidPatternError(_explained(pattern, error)) from error
     if compiled.programsize > _LARGEST_PROGRAM:
@@ -138,7 +138,7 @@ def compile_pattern(pattern: str) -> Matcher:
     return matcher
 
 
-def as_bytes(text: str) -> bytes:
+def normalized_bytes(text: str) -> bytes:
     """Return the UTF-8 form in which patterns and texts are compared."""
     return text.encode() if text.isascii() else unicodedata.normalize("NFC", replace_surrogates(text)).encode()
 

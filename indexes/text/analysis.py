@@ -17,12 +17,12 @@ from .folding import fold
 from .scripts import UNSPACED
 from .stemming import stem
 
-__all__ = ["LONGEST_TERM", "LONGEST_WORD", "analysed", "joined", "terms", "word_terms", "words"]
+__all__ = ["MAX_TERM_LENGTH", "MAX_WORD_LENGTH", "analyze", "compound_term", "terms", "word_terms", "words"]
 
-LONGEST_WORD = 80
+MAX_WORD_LENGTH = 80
 """Longer runs of letters and digits are data (a pasted image, a key), not words."""
 
-LONGEST_TERM = 40
+MAX_TERM_LENGTH = 40
 """Of a longer word, a compound or a hash, the beginning is its term."""
 
 _REMEMBERED = 65_536
@@ -63,14 +63,14 @@ def terms(text: str) -> list[str]:
         >>> terms("Users' openPullRequests: naïve")
         ['user', 'openpullrequest', 'open', 'pull', 'request', 'naiv']
     """
-    return analysed(text)[0]
+    return analyze(text)[0]
 
 
-def analysed(text: str) -> tuple[list[str], list[str]]:
+def analyze(text: str) -> tuple[list[str], list[str]]:
     """Return the terms of `text`, and one for one the forms they are the stems of.
 
     Example:
-        >>> analysed("Creating issues")
+        >>> analyze("Creating issues")
         (['creat', 'issu'], ['creating', 'issues'])
     """
     found: list[str] = []
@@ -97,29 +97,29 @@ def words(text: str) -> list[str]:
 
 
 def word_terms(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the terms and forms of one of `words`; both empty for what is longer than `LONGEST_WORD`."""
+    """Return the terms and forms of one of `words`; both empty for what is longer than `MAX_WORD_LENGTH`."""
     found = _word_terms.get(word)
     if found is None:
         forms = _plain(word) if word.isascii() and word.isalpha() else tuple(_forms(word))
         found = tuple(map(stem, forms)), forms
         if len(_word_terms) >= _REMEMBERED:
             _word_terms.clear()
-        if len(word) <= LONGEST_WORD:
+        if len(word) <= MAX_WORD_LENGTH:
             _word_terms[word] = found
     return found
 
 
-def joined(text: str) -> str | None:
+def compound_term(text: str) -> str | None:
     """Return the one term a name of several words gives as a whole (``create_issue``: ``createissu``), if any."""
     pieces = [fold(piece) for word in words(text) for piece in _pieces(word)]
     whole = "".join(pieces)
-    return stem(whole) if len(pieces) > 1 and len(whole) <= LONGEST_TERM else None
+    return stem(whole) if len(pieces) > 1 and len(whole) <= MAX_TERM_LENGTH else None
 
 
 def _plain(word: str) -> tuple[str, ...]:
     """The short way for most words: those of ASCII letters that are not camelCase."""
     if word.islower():
-        return (word[:LONGEST_TERM],) if len(word) <= LONGEST_WORD else ()
+        return (word[:MAX_TERM_LENGTH],) if len(word) <= MAX_WORD_LENGTH else ()
     return _plain(word.lower()) if word.istitle() or word.isupper() else tuple(_forms(word))
 
 
@@ -129,7 +129,7 @@ def _forms(word: str) -> Iterator[str]:
             yield from _pairs(fold(unspaced))
             continue
         pieces = _pieces(spaced)
-        if len(pieces) > 1 and len(spaced) <= LONGEST_TERM:
+        if len(pieces) > 1 and len(spaced) <= MAX_TERM_LENGTH:
             yield fold(spaced)  # GitHub is also github
         for piece in pieces:
             yield from _spaced(fold(piece))
@@ -155,12 +155,12 @@ def _unicode_camel(word: str) -> list[str]:
 
 
 def _spaced(run: str) -> Iterator[str]:
-    if len(run) > LONGEST_WORD:
+    if len(run) > MAX_WORD_LENGTH:
         return
-    yield run[:LONGEST_TERM]
+    yield run[:MAX_TERM_LENGTH]
     letters = _DIGITS.split(run)
     if len(letters) > 1:
-        yield from (part[:LONGEST_TERM] for part in letters if len(part) > 1)
+        yield from (part[:MAX_TERM_LENGTH] for part in letters if len(part) > 1)
 
 
 def _pairs(run: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from .scripts import length_in_words
+from .scripts import count_words
 
 __all__ = ["CLAUSE_WEIGHT", "clauses"]
 
@@ -32,7 +32,7 @@ def clauses(text: str) -> list[str]:
     text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
     parts: list[str] = []
     for part in _CUTS.split(text):
-        if parts and (length_in_words(part) < _SHORTEST or length_in_words(parts[-1]) < _SHORTEST):
+        if parts and (count_words(part) < _SHORTEST or count_words(parts[-1]) < _SHORTEST):
             parts[-1] = f"{parts[-1]} {part}"
         else:
             parts.append(part)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-__all__ = ["stretches"]
+__all__ = ["missing_spans"]
 
 
-def stretches(fragments: Sequence[str], missing: Collection[str]) -> dict[str, str]:
+def missing_spans(fragments: Sequence[str], missing: Collection[str]) -> dict[str, str]:
     """Return for each missing fragment of a word the stretch of the word that is missing there, "" for none.
 
     A pair that is missing beside one that is not, is missing for its other character.
@@ -17,7 +17,7 @@ def stretches(fragments: Sequence[str], missing: Collection[str]) -> dict[str, s
         missing: the fragments that were not found.
 
     Example:
-        >>> stretches(["天", "气", "预", "报", "天气", "气预", "预报"], {"预", "报", "气预", "预报"})
+        >>> missing_spans(["天", "气", "预", "报", "天气", "气预", "预报"], {"预", "报", "气预", "预报"})
         {'预': '预报', '报': '预报', '气预': '预报', '预报': '预报'}
     """
     found: dict[str, str] = {}

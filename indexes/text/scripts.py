@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["FIRST_UNSPACED", "UNSPACED", "is_unspaced", "length_in_words"]
+__all__ = ["FIRST_UNSPACED", "UNSPACED", "count_words", "is_unspaced"]
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -31,11 +31,11 @@ def is_unspaced(word: str) -> bool:
     return word >= FIRST_UNSPACED and _UNSPACED.match(word) is not None
 
 
-def length_in_words(text: str) -> float:
+def count_words(text: str) -> float:
     """Return how many words a text has, two characters being a word where there are no blanks; long ones are cut.
 
     Example:
-        >>> length_in_words("今天的天气"), length_in_words("weather today")
+        >>> count_words("今天的天气"), count_words("weather today")
         (3.5, 2.0)
     """
     text = text[:_READ]

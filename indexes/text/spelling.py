@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from .analysis import word_terms
 from .scripts import is_unspaced
 
-__all__ = ["Spelling", "one_edit_apart"]
+__all__ = ["Spelling", "is_one_edit_apart"]
 
 _SHORTEST_GUESSED = 4
 _SHORTEST_CHANGED = 5
@@ -106,10 +106,10 @@ class Spelling:
             if known.endswith(tail) or known.startswith(head)
         ]
         near += [known for known in self._tails.get(word[-3:], ()) if known[:2] != word[:2] and word[0] in known[:2]]
-        found = [known for known in near if one_edit_apart(word, known)]
+        found = [known for known in near if is_one_edit_apart(word, known)]
         for known in self._anagrams.get("".join(sorted(word)), ()):
             jumbled = size >= _SHORTEST_CHANGED and known[0] == word[0] and known[-1] == word[-1]
-            if jumbled or one_edit_apart(word, known):
+            if jumbled or is_one_edit_apart(word, known):
                 found.append(known)
         return found
 
@@ -122,7 +122,7 @@ class Spelling:
         return found
 
 
-def one_edit_apart(one: str, other: str) -> bool:
+def is_one_edit_apart(one: str, other: str) -> bool:
     """Tell whether one edit turns `one` into `other`, both being four letters or more.
 
     Another letter counts as an edit in words of five letters or more.

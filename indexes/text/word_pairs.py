@@ -12,16 +12,16 @@ from itertools import pairwise
 from .scripts import FIRST_UNSPACED, is_unspaced
 from .stopwords import FUNCTION_WORDS
 
-__all__ = ["neighbours", "pair"]
+__all__ = ["adjacent_words", "pair_term"]
 
 
-def neighbours(forms: Iterable[str]) -> list[tuple[str, str]]:
+def adjacent_words(forms: Iterable[str]) -> list[tuple[str, str]]:
     """Return the words next to each other, function words left out.
 
     Scripts without spaces are left out too: their terms are pairs already.
 
     Example:
-        >>> neighbours(["list", "the", "pull", "requests"])
+        >>> adjacent_words(["list", "the", "pull", "requests"])
         [('list', 'pull'), ('pull', 'requests')]
     """
     telling = [form for form in forms if form not in FUNCTION_WORDS]
@@ -30,6 +30,6 @@ def neighbours(forms: Iterable[str]) -> list[tuple[str, str]]:
     return [(a, b) for a, b in pairwise(telling) if a != b and a and b]
 
 
-def pair(neighbours: tuple[str, str]) -> str:
+def pair_term(neighbours: tuple[str, str]) -> str:
     """Return two words as one to be indexed; no word has an underscore in it."""
     return "_".join(neighbours)

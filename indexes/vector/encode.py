@@ -13,8 +13,8 @@ from ...text import replace_surrogates, short_repr
 from ..protocols import Embedder
 from ..reference import ToolReference
 from ..text.clauses import clauses
-from ..text.quotes import without_quoted
-from ..text.scripts import length_in_words
+from ..text.quotes import remove_quoted
+from ..text.scripts import count_words
 from .cache import EmbeddingCache
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ def embed_query(embedder: Embedder, query: str, width: int, *, long: int = LONG_
         IndexingError: the embedder failed, or its row cannot be used.
     """
     text = replace_surrogates(query.strip()[:_LONGEST])
-    unquoted = without_quoted(text)
-    if length_in_words(unquoted) >= _ENOUGH_UNQUOTED:
+    unquoted = remove_quoted(text)
+    if count_words(unquoted) >= _ENOUGH_UNQUOTED:
         text = unquoted.strip()
-    parts = clauses(text) if length_in_words(text) >= long else []
+    parts = clauses(text) if count_words(text) >= long else []
     prefix = getattr(embedder, "query_prefix", "")
     rows = unit_rows(embedder, [prefix + part for part in (text, *(parts if len(parts) > 1 else ()))], zeros=True)
     if rows.shape[1] != width:

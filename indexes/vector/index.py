@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError, IndexingError
 from ...text import clip
-from ..checks import checked_between
-from ..lexical.empty_queries import doubt_of_text
+from ..checks import coerce_number_between
+from ..lexical.empty_queries import explain_empty_query
 from ..protocols import Embedder
 from ..ranking.catalog import Catalog, Category
 from ..ranking.fusion import best_of, meaning_weight
@@ -75,7 +75,7 @@ class VectorToolIndex:
         if cache is not None and cache_dir is not None:
             raise ConfigurationError("pass cache or cache_dir, not both; EmbeddingCache(folder) is both in one")
         self.embedder = as_embedder(embedder)
-        self._minimum = checked_between("min_similarity", min_similarity, -1, 1, "a cosine from -1 to 1")
+        self._minimum = coerce_number_between("min_similarity", min_similarity, -1, 1, "a cosine from -1 to 1")
         folder = getattr(self.embedder, "cache_dir", None) if cache_dir is None else cache_dir
         self._cache = EmbeddingCache(folder) if cache is None else cache
         self._backoff = Backoff()
@@ -190,7 +190,7 @@ class VectorToolSearcher:
         population: int,
     ) -> str:
         """Return a sentence if none of these tools stands out from `population` for the request or a clause, or ""."""
-        doubt = doubt_of_text(query)
+        doubt = explain_empty_query(query)
         if doubt or self._background is None:
             return doubt
         least = least_distinction(population)

@@ -148,7 +148,7 @@ WRONG = [
     ("MAX_RESULTS", "50", "TOOLSEARCH_MAX_RESULTS=50 is more than TOOLSEARCH_MAX_RESULTS_LIMIT=10"),
     ("MAX_RESULTS_LIMIT", "3", "TOOLSEARCH_MAX_RESULTS=5 is more than TOOLSEARCH_MAX_RESULTS_LIMIT=3"),
     ("MAX_RESULTS", "0", "TOOLSEARCH_MAX_RESULTS: Input should be greater than or equal to 1"),
-    ("INDEX", "lucene", "TOOLSEARCH_INDEX=lucene: there is no index 'lucene'; there are: bm25"),
+    ("INDEX", "lucene", "TOOLSEARCH_INDEX=lucene: unknown index 'lucene'; expected one of: bm25"),
     ("EMBEDDER", "some/model", "TOOLSEARCH_EMBEDDER has no effect with TOOLSEARCH_INDEX=bm25"),
     ("BM25_MIN_SCORE", "2", "TOOLSEARCH_BM25_MIN_SCORE: Input should be less than or equal to 1"),
     ("ON_LIMIT_EXCEEDED", "explode", "TOOLSEARCH_ON_LIMIT_EXCEEDED: Input should be 'end' or 'answer'"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from toolsearch.errors import ConfigurationError, IndexingError
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
 from toolsearch.indexes.lexical.query import parse
-from toolsearch.indexes.lexical.tool_terms import TermsCache, parameter_texts, shared_terms, tool_terms
+from toolsearch.indexes.lexical.tool_terms import TermsCache, analyze_tool, parameter_strings, shared_terms_cache
 from toolsearch.indexes.lexical.vocabulary import Vocabulary
 from toolsearch.indexes.text.clauses import clauses
 
@@ -24,7 +24,7 @@ def reference(name: str, description: str = "", **more: str) -> ToolReference:
 
 def vocabulary(*tools: ToolReference) -> Vocabulary:
     """Return the vocabulary of some tools."""
-    return Vocabulary([tool_terms(tool) for tool in tools])
+    return Vocabulary([analyze_tool(tool) for tool in tools])
 
 
 def test_a_word_in_the_name_counts_more_than_in_the_description() -> None:
@@ -183,12 +183,12 @@ def test_the_analysis_of_a_tool_is_shared_by_content() -> None:
     """Two indexes over equal tools analyse them once."""
     tools = [reference(f"shared_{n}", "Some words for the cache.") for n in range(3)]
     Bm25ToolIndex().build(tools)
-    again = shared_terms.of([reference(f"shared_{n}", "Some words for the cache.") for n in range(3)])
-    assert all(one is other for one, other in zip(again, shared_terms.of(tools), strict=True))
+    again = shared_terms_cache.of([reference(f"shared_{n}", "Some words for the cache.") for n in range(3)])
+    assert all(one is other for one, other in zip(again, shared_terms_cache.of(tools), strict=True))
 
 
 def test_the_cache_keeps_what_was_used_last() -> None:
-    """It is bounded; what falls out is analysed anew."""
+    """It is bounded; what falls out is analyze anew."""
     cache = TermsCache(size=2)
     one, two, three = (reference(f"tool_{n}") for n in range(3))
     first = cache.of([one])[0]
@@ -212,11 +212,11 @@ def test_parameters_are_read_wherever_a_schema_may_hold_them() -> None:
         },
         "$defs": {"Place": {"properties": {"town": {"description": "its name"}}}},
     }
-    found = parameter_texts(schema)
+    found = parameter_strings(schema)
     assert sorted(found) == sorted(
         ["when", "a date", "rows", "cell", "left", "right", "mode", "fast", "town", "its name"]
     )
-    assert parameter_texts(None) == []
+    assert parameter_strings(None) == []
 
 
 @settings(max_examples=40, deadline=None)

@@ -20,7 +20,7 @@ from toolsearch.indexes import (
     ToolSearcher,
     VectorToolIndex,
 )
-from toolsearch.indexes.canonical_json import DEEPEST, canonical_json
+from toolsearch.indexes.canonical_json import MAX_JSON_DEPTH, canonical_json
 
 needs_faiss = pytest.mark.skipif(
     importlib.util.find_spec("faiss") is None, reason="the extra `vector` is not installed"
@@ -56,14 +56,14 @@ def searcher(request: pytest.FixtureRequest) -> ToolSearcher:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"max_results": None}, "max_results is a whole number, not None"),
-        ({"max_results": "3"}, "max_results is a whole number, not '3'"),
-        ({"max_results": 1.5}, "max_results is a whole number, not 1.5"),
-        ({"max_results": True}, "max_results is a whole number, not True"),
-        ({"query": None}, "a query is a text, not None"),
-        ({"query": 5}, "a query is a text, not 5"),
-        ({"query": b"x"}, "a query is a text, not b'x'"),
-        ({"category": 5}, "category is a source or a tag, or None for all tools; not 5"),
+        ({"max_results": None}, "max_results must be an integer, got None"),
+        ({"max_results": "3"}, "max_results must be an integer, got '3'"),
+        ({"max_results": 1.5}, "max_results must be an integer, got 1.5"),
+        ({"max_results": True}, "max_results must be an integer, got True"),
+        ({"query": None}, "query must be a string, got None"),
+        ({"query": 5}, "query must be a string, got 5"),
+        ({"query": b"x"}, "query must be a string, got b'x'"),
+        ({"category": 5}, "category must be a source or tag, or None for all tools, got 5"),
     ],
     ids=str,
 )
@@ -82,15 +82,15 @@ def test_a_session_names_the_argument_that_is_wrong(tools: tuple[ToolReference, 
     """Also where there is nothing to search."""
     sessions = SessionToolIndex(Bm25ToolIndex())
     sessions.index("ann", tools)
-    with pytest.raises(ConfigurationError, match="category is a source or a tag"):
+    with pytest.raises(ConfigurationError, match="category must be a source or tag"):
         sessions.search(ToolSearchRequest(session_id="ann", query="weather", category=5))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", ["x", "0.5", float("nan"), float("inf"), True, -2, 2, [0.5]], ids=str)
 def test_a_minimum_is_a_number_in_its_range(value: Any) -> None:
-    with pytest.raises(ConfigurationError, match="min_score is a share between 0 and 1, or None; not "):
+    with pytest.raises(ConfigurationError, match="min_score must be a fraction between 0 and 1, or None, got "):
         Bm25ToolIndex(min_score=value)
-    with pytest.raises(ConfigurationError, match="min_similarity is a cosine from -1 to 1, or None; not "):
+    with pytest.raises(ConfigurationError, match="min_similarity must be a cosine from -1 to 1, or None, got "):
         VectorToolIndex(lengths, min_similarity=value)
 
 
@@ -108,15 +108,15 @@ CIRCULAR: dict[str, Any] = {"type": "object"}
 CIRCULAR["properties"] = {"again": CIRCULAR}
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    (CIRCULAR, "it holds itself"),
-    (nested(DEEPEST + 1), "it is nested more than 500 levels deep"),
+    (CIRCULAR, "it contains itself"),
+    (nested(MAX_JSON_DEPTH + 1), "it is nested more than 500 levels deep"),
     (nested(5_000), "it is nested more than 500 levels deep"),
-    ({"properties": {"a": {"default": b"x"}}}, "/properties/a/default is b'x', which JSON does not have"),
-    ({"properties": {"a": {"enum": ["b", {"c"}]}}}, "/properties/a/enum/1 is {'c'}, which JSON does not have"),
-    ({"default": float("nan")}, "/default is nan, which JSON does not have"),
-    ({"default": datetime.date(2020, 1, 1)}, "/default is datetime.date(2020, 1, 1), which JSON does not have"),
-    ({"properties": {1: {}, "b": {}}}, "/properties has the key 1, which is no text"),
-    ({"properties": {b"a": {}}}, "/properties has the key b'a', which is no text"),
+    ({"properties": {"a": {"default": b"x"}}}, "/properties/a/default is b'x', which is not a JSON value"),
+    ({"properties": {"a": {"enum": ["b", {"c"}]}}}, "/properties/a/enum/1 is {'c'}, which is not a JSON value"),
+    ({"default": float("nan")}, "/default is nan, which is not a JSON value"),
+    ({"default": datetime.date(2020, 1, 1)}, "/default is datetime.date(2020, 1, 1), which is not a JSON value"),
+    ({"properties": {1: {}, "b": {}}}, "/properties has the key 1, which is not a string"),
+    ({"properties": {b"a": {}}}, "/properties has the key b'a', which is not a string"),
 ]
 
 
@@ -126,12 +126,12 @@ def test_a_schema_that_is_no_json_is_refused_under_the_name_of_its_tool(
     make: Callable[..., Any], schema: dict[str, Any], said: str
 ) -> None:
     """Where the tool is made, so that no index of many tools fails for one of them."""
-    with pytest.raises(ConfigurationError, match=rf"'odd_one' must be a JSON Schema.*JSON: {re.escape(said)}$"):
+    with pytest.raises(ConfigurationError, match=rf"'odd_one'.* must be a JSON Schema.*JSON: {re.escape(said)}$"):
         make(name="odd_one", parameters=schema)
 
 
 def test_a_deep_schema_is_no_trouble() -> None:
-    deep = Tool("deep", "Rain.", nested(DEEPEST), lambda: "").reference
+    deep = Tool("deep", "Rain.", nested(MAX_JSON_DEPTH), lambda: "").reference
     assert ToolSet([deep]) == ToolSet([ToolReference(name="deep", description="Rain.", parameters=deep.parameters)])
     assert Bm25ToolIndex().build([deep, *TOOLS]).search("rain").names == ("deep",)
 

@@ -15,10 +15,10 @@ from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolIndex, registr
 def offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another distribution offers indexes, good and bad ones."""
     points = [
-        EntryPoint("mine", "toolsearch.indexes.regex.index:RegexToolIndex", registry.GROUP),
-        EntryPoint("bm25", "toolsearch.indexes.regex.index:RegexToolIndex", registry.GROUP),
-        EntryPoint("broken", "no_such_module_anywhere:Index", registry.GROUP),
-        EntryPoint("wrong", "os:getcwd", registry.GROUP),
+        EntryPoint("mine", "toolsearch.indexes.regex.index:RegexToolIndex", registry.ENTRY_POINT_GROUP),
+        EntryPoint("bm25", "toolsearch.indexes.regex.index:RegexToolIndex", registry.ENTRY_POINT_GROUP),
+        EntryPoint("broken", "no_such_module_anywhere:Index", registry.ENTRY_POINT_GROUP),
+        EntryPoint("wrong", "os:getcwd", registry.ENTRY_POINT_GROUP),
     ]
     monkeypatch.setattr(registry, "entry_points", lambda group: EntryPoints(p for p in points if p.group == group))
 

@@ -257,7 +257,7 @@ def test_tools_that_the_protocol_does_not_allow_take_no_others_away(caplog: pyte
     names = ("list", "odd_properties", "without_schema", "not_a_number", "odd_key", "", "text")
     assert left_out.keys() == {cut, *map(repr, names)}
     assert left_out["'list'"] == left_out[cut] == "inputSchema.type: Input should be 'object'"
-    assert left_out["'not_a_number'"].endswith("/default is nan, which JSON does not have")
+    assert left_out["'not_a_number'"].endswith("/default is nan, which is not a JSON value")
     assert not any("\n" in message or len(message) > 300 for message in caplog.messages)
 
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolReference
 from toolsearch.indexes.lexical.query import parse
-from toolsearch.indexes.lexical.tool_terms import tool_terms
+from toolsearch.indexes.lexical.tool_terms import analyze_tool
 from toolsearch.indexes.lexical.vocabulary import Vocabulary
-from toolsearch.indexes.text.quotes import quoted, without_quoted
+from toolsearch.indexes.text.quotes import quoted_values, remove_quoted
 from toolsearch.indexes.text.synonyms import synonyms
 
 INDEXES = pytest.mark.parametrize("make", [Bm25ToolIndex, RegexToolIndex])
@@ -36,23 +36,23 @@ INDEXES = pytest.mark.parametrize("make", [Bm25ToolIndex, RegexToolIndex])
 )
 def test_quotations_are_told_from_apostrophes(text: str, found: list[str]) -> None:
     """Whatever their marks."""
-    assert quoted(text) == found
-    assert not quoted(without_quoted(text))
+    assert quoted_values(text) == found
+    assert not quoted_values(remove_quoted(text))
 
 
 @given(st.text("a '\"“”‘’«»「」\n", max_size=60))
 def test_a_text_without_its_quotations_holds_no_other_letters(text: str) -> None:
     """Nothing is lost besides them."""
-    rest = without_quoted(text)
-    assert rest.count("a") + sum(value.count("a") for value in quoted(text)) == text.count("a")
+    rest = remove_quoted(text)
+    assert rest.count("a") + sum(value.count("a") for value in quoted_values(text)) == text.count("a")
 
 
 def test_marks_alone_take_no_time_to_speak_of() -> None:
     """The pattern is linear: this would take minutes were it not."""
     for mark in "“‘«「":
-        assert quoted(f" {mark}a" * 30_000) == []
+        assert quoted_values(f" {mark}a" * 30_000) == []
     for mark in "'\"":
-        assert len(quoted(f" {mark}a" * 30_000)) == 0
+        assert len(quoted_values(f" {mark}a" * 30_000)) == 0
 
 
 @INDEXES
@@ -109,15 +109,15 @@ def test_words_that_most_tools_have_are_left_out_of_long_requests_among_many() -
     """They cost most and tell nothing; short requests and small sets keep them."""
     words = [f"word{chr(97 + n)}" for n in range(20)]
     tools = [ToolReference(name=f"{words[n % 20]}_{n}", description="Record of the account.") for n in range(400)]
-    known = Vocabulary([tool_terms(tool) for tool in tools])
+    known = Vocabulary([analyze_tool(tool) for tool in tools])
     assert "account" not in parse(" ".join([*words, "account"]), known).weights
     assert "account" in parse("account worda", known).weights
-    few = Vocabulary([tool_terms(tool) for tool in tools[:300]])
+    few = Vocabulary([analyze_tool(tool) for tool in tools[:300]])
     assert "account" in parse(" ".join([*words, "account"]), few).weights
 
 
 def test_a_word_written_together_later_counts_in_full() -> None:
     """Only the guess that two words are one counts half."""
-    known = Vocabulary([tool_terms(ToolReference(name=name)) for name in ("login", "list_users", "get_time")])
+    known = Vocabulary([analyze_tool(ToolReference(name=name)) for name in ("login", "list_users", "get_time")])
     assert parse("log in", known).weights == {"login": 0.5}
     assert parse("log in, and then use the login page", known).weights["login"] == 1.0

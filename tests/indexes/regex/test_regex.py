@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolsearch.indexes import Match, RegexToolIndex, ToolReference, ToolSearcher
-from toolsearch.indexes.regex.pattern import LONGEST_PATTERN, glob_to_pattern, kind_of, undelimited
+from toolsearch.indexes.regex.pattern import MAX_PATTERN_LENGTH, glob_to_pattern, query_kind, strip_delimiters
 
 TOOLS = (
     ToolReference(name="get_user_data", description="Reads a profile."),
@@ -64,7 +64,7 @@ def searcher() -> ToolSearcher:
 )
 def test_a_query_is_read_as_what_it_looks_like(query: str, kind: str) -> None:
     """Patterns and globs by their signs; text with stray punctuation is text."""
-    assert kind_of(query) == kind
+    assert query_kind(query) == kind
 
 
 @pytest.mark.parametrize("query", ["get_.*_data", "get_*_data", "GET_.*_DATA", "^get_.+_data$|get_.*_data"])
@@ -194,7 +194,7 @@ def test_a_dot_may_stand_for_a_character_and_words_are_found_besides() -> None:
     ],
 )
 def test_what_surrounds_a_pattern_is_no_part_of_it(query: str, read: str) -> None:
-    assert undelimited(query) == read
+    assert strip_delimiters(query) == read
 
 
 def test_a_pattern_between_slashes_finds_what_it_does_alone(searcher: ToolSearcher) -> None:
@@ -273,5 +273,5 @@ def test_every_query_is_answered(query: str) -> None:
 def test_the_longest_pattern_is_stated() -> None:
     """One character more is refused."""
     searcher = RegexToolIndex().build(TOOLS)
-    assert searcher.search("get_.*".ljust(LONGEST_PATTERN, "a")).reason_code == "no_match"
-    assert searcher.search("get_.*".ljust(LONGEST_PATTERN + 1, "a")).reason_code == "invalid_pattern"
+    assert searcher.search("get_.*".ljust(MAX_PATTERN_LENGTH, "a")).reason_code == "no_match"
+    assert searcher.search("get_.*".ljust(MAX_PATTERN_LENGTH + 1, "a")).reason_code == "invalid_pattern"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.indexes.text import analysis as analysis
-from toolsearch.indexes.text.analysis import LONGEST_TERM, LONGEST_WORD, joined, terms, word_terms, words
+from toolsearch.indexes.text.analysis import MAX_TERM_LENGTH, MAX_WORD_LENGTH, compound_term, terms, word_terms, words
 from toolsearch.indexes.text.folding import fold
 from toolsearch.indexes.text.identifiers import accented_key, identifier_key, identifiers_in
 from toolsearch.text import replace_surrogates
@@ -98,8 +98,8 @@ def test_mixed_scripts_are_cut_where_the_script_changes() -> None:
 
 def test_what_is_too_long_is_no_word() -> None:
     """A pasted key or image is dropped, its neighbours stay."""
-    assert terms(f"open {'x' * (LONGEST_WORD + 1)} now") == ["open", "now"]
-    assert terms("x" * LONGEST_WORD) == ["x" * LONGEST_TERM]
+    assert terms(f"open {'x' * (MAX_WORD_LENGTH + 1)} now") == ["open", "now"]
+    assert terms("x" * MAX_WORD_LENGTH) == ["x" * MAX_TERM_LENGTH]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_is_too_long_is_no_word() -> None:
 )
 def test_a_name_of_several_words_also_gives_the_whole(name: str, expected: str | None) -> None:
     """One term for every casing and separator."""
-    assert joined(name) == expected
+    assert compound_term(name) == expected
 
 
 @given(ANYTHING)
@@ -118,7 +118,7 @@ def test_any_text_can_be_analysed(text: str) -> None:
         term.encode("utf-8")
         assert term
         assert not re.search(r"\s", term)
-        assert len(unicodedata.normalize("NFC", term)) <= LONGEST_TERM * 4
+        assert len(unicodedata.normalize("NFC", term)) <= MAX_TERM_LENGTH * 4
 
 
 @given(ANYTHING, ANYTHING)

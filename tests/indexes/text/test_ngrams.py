@@ -4,10 +4,10 @@ import pytest
 
 from toolsearch.indexes import ToolReference
 from toolsearch.indexes.lexical.query import parse
-from toolsearch.indexes.lexical.tool_terms import tool_terms
+from toolsearch.indexes.lexical.tool_terms import analyze_tool
 from toolsearch.indexes.lexical.vocabulary import Vocabulary
 from toolsearch.indexes.text.analysis import terms
-from toolsearch.indexes.text.ngrams import stretches
+from toolsearch.indexes.text.ngrams import missing_spans
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,14 @@ from toolsearch.indexes.text.ngrams import stretches
 )
 def test_what_is_missing_of_a_word_is_said_as_it_is_written(word: str, found: str, said: set[str]) -> None:
     known = set(terms(found))
-    assert set(stretches(terms(word), {term for term in terms(word) if term not in known}).values()) == said
+    assert set(missing_spans(terms(word), {term for term in terms(word) if term not in known}).values()) == said
 
 
 def test_fragments_that_only_look_alike_stay_apart() -> None:
     """What is put together is next to each other in one word."""
-    assert stretches(["ab", "bc", "xa", "ab"], {"ab", "xa"})["xa"] == "xab"
-    assert stretches(["ab", "bc"], {"ab"}) == {"ab": "a"}
-    assert stretches(["ab", "bc"], set()) == {}
+    assert missing_spans(["ab", "bc", "xa", "ab"], {"ab", "xa"})["xa"] == "xab"
+    assert missing_spans(["ab", "bc"], {"ab"}) == {"ab": "a"}
+    assert missing_spans(["ab", "bc"], set()) == {}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,6 @@ def test_fragments_that_only_look_alike_stay_apart() -> None:
     ],
 )
 def test_a_query_names_whole_words_that_are_missing(query: str, missing: set[str]) -> None:
-    documents = [tool_terms(ToolReference(name="forecast", description="查询天气"))]
+    documents = [analyze_tool(ToolReference(name="forecast", description="查询天气"))]
     parsed = parse(query, Vocabulary(documents))
     assert set(parsed.missing(set(documents[0].description))) == missing

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.indexes import Bm25ToolIndex, Match, RegexToolIndex, ToolReference
-from toolsearch.indexes.text.spelling import Spelling, one_edit_apart
+from toolsearch.indexes.text.spelling import Spelling, is_one_edit_apart
 
 WORDS = st.text("abc", min_size=2, max_size=7)
 
@@ -59,7 +59,7 @@ def test_a_slip_is_seen_in_the_word_as_it_is_written_and_in_its_stem() -> None:
 def test_short_words_are_not_bent_into_others(other: str) -> None:
     """Four letters with another one are another word."""
     assert known("docs", "logo", "cat").close_to("dogs", "dogs") == {}
-    assert not one_edit_apart("dogs", other) or other == "dogma"
+    assert not is_one_edit_apart("dogs", other) or other == "dogma"
 
 
 def test_what_is_no_word_is_not_guessed_at() -> None:
@@ -86,7 +86,7 @@ def test_every_slip_is_found(words: list[str], asked: str) -> None:
 
     def is_slip(word: str, of: str) -> bool:
         jumbled = len(of) >= 5 and sorted(of) == sorted(word) and (of[0], of[-1]) == (word[0], word[-1])
-        return len(word) > 2 and len(of) > 3 and of[0] in word[:2] and (one_edit_apart(of, word) or jumbled)
+        return len(word) > 2 and len(of) > 3 and of[0] in word[:2] and (is_one_edit_apart(of, word) or jumbled)
 
     expected = {word for word in words if is_slip(word, asked) or is_slip(word, singular)}
     assert len(found) == 8 or expected <= found
@@ -109,7 +109,7 @@ def test_one_edit_is_seen(word: str, data: st.DataObject) -> None:
             ]
         )
     )
-    assert one_edit_apart(word, edited) == one_edit_apart(edited, word) == (word != edited)
+    assert is_one_edit_apart(word, edited) == is_one_edit_apart(edited, word) == (word != edited)
 
 
 @given(st.text("ab", max_size=7), st.text("ab", max_size=7))
@@ -122,7 +122,7 @@ def test_one_edit_is_what_a_naive_search_says(one: str, other: str) -> None:
     if len(one) >= 5:
         edits |= {one[:i] + c + one[i + 1 :] for i in range(len(one)) for c in letters}
     expected = other in edits - {one} and min(len(one), len(other)) >= 4
-    assert one_edit_apart(one, other) == expected
+    assert is_one_edit_apart(one, other) == expected
 
 
 @pytest.mark.parametrize("make", [Bm25ToolIndex, RegexToolIndex])
