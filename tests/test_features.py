@@ -217,7 +217,7 @@ def test_tools_run_by_the_caller_are_observed() -> None:
             return nullcontext()
 
         def end(self, result: Any, error: BaseException | None) -> None:
-            seen.append((type(self.operation).__name__, getattr(result, "content", None)))
+            seen.append((type(self.operation).__name__, getattr(result, "text", None)))
 
     class Notes:
         def begin(self, operation: Observed) -> Noted:

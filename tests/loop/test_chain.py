@@ -575,7 +575,7 @@ def test_a_buffered_response_that_is_replaced_is_shown_as_it_was_replaced(ask):
         return response.with_text(request.options["text"])
 
     for text in ("something else", "a secret", ""):
-        outcome = ask(bare(ScriptedChatModel(["a secret"]), replace), "Hi", text=text)
+        outcome = ask(bare(ScriptedChatModel(["a secret"]), replace), "Hi", options={"text": text})
         assert outcome.text_shown == outcome.response.text == text
 
 

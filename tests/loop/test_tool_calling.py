@@ -280,7 +280,7 @@ def test_sessions_and_tenants_reach_tools(ask):
 
 def test_options_reach_the_model_in_every_round(ask):
     client = client_of([[("ping", {})], "done"], ping)
-    ask(client, "Hi", temperature=0, seed=7)
+    ask(client, "Hi", options={"temperature": 0, "seed": 7})
     assert [dict(request.options) for request in sent(client)] == [{"temperature": 0, "seed": 7}] * 2
 
 

@@ -215,7 +215,7 @@ def test_the_turn_is_a_child_of_the_span_it_was_asked_in(telemetry: Telemetry, a
 def test_the_conventions_attributes(telemetry: Telemetry, ask: Any) -> None:
     model = TracedModel(telemetry, [ToolCall("c1", "alpha", "{}"), "Done"], usage=Usage(100, 10, cache_read_tokens=40))
     client = ChatClient(model, tools=[traced(telemetry, "alpha", source="letters")], observer=telemetry.observer())
-    ask(client, "Go", session_id="ann", temperature=0, max_tokens=50)
+    ask(client, "Go", session_id="ann", options={"temperature": 0, "max_tokens": 50})
     turn = telemetry.span("invoke_agent")
     assert turn.kind is SpanKind.INTERNAL
     assert dict(turn.attributes or {}) == {

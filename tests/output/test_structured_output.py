@@ -688,7 +688,7 @@ def test_without_a_type_openai_is_sent_no_format(ask_sync, wire):
 
 
 def test_a_response_format_of_ones_own_wins(ask_sync, wire):
-    response, (body,) = wire(ask_sync, GOOD, output_type=Report, response_format={"type": "json_object"})
+    response, (body,) = wire(ask_sync, GOOD, output_type=Report, options={"response_format": {"type": "json_object"}})
     assert response.output == REPORT
     assert body["response_format"] == {"type": "json_object"}
 

@@ -117,12 +117,18 @@ def test_wrong_arguments_of_a_client_say_what_to_write(wrong: dict[str, Any], sa
         ChatClient(ScriptedChatModel(["ok"]), **wrong)
 
 
-def test_a_slip_in_an_argument_of_a_call_is_not_sent_as_an_option() -> None:
+@pytest.mark.parametrize(
+    ("unknown", "says"),
+    [
+        ({"sesion_id": "ann"}, "did you mean 'session_id'"),
+        ({"temperature": 0}, r"pass options of the model as options=\{'temperature': \.\.\.\}"),
+    ],
+)
+def test_unknown_arguments_of_a_call_are_type_errors(unknown: dict[str, Any], says: str) -> None:
     model = ScriptedChatModel(["ok"])
-    with pytest.raises(ConfigurationError, match="did you mean 'session_id'"):
-        ChatClient(model).call("hi", sesion_id="ann")
-    ChatClient(model).call("hi", temperature=0, top_p=1, user="ann")
-    assert dict(model.requests[0].options) == {"temperature": 0, "top_p": 1, "user": "ann"}
+    with pytest.raises(TypeError, match=says):
+        ChatClient(model).call("hi", **unknown)
+    assert not model.requests
 
 
 def test_restore_takes_a_list_of_names() -> None:

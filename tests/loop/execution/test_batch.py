@@ -226,7 +226,7 @@ def test_an_unknown_name_unlike_any_other_is_answered_with_what_there_is(execute
 def test_an_unknown_name_of_any_length_is_answered_briefly(execute, known):
     tools = [Tool(name, fn=lambda: None) for name in known]
     (content,) = contents(execute(("x" * 9_995 + "_echo", {}), tools=tools))
-    assert content.startswith(f"There is no tool '{'x' * 99}…'")
+    assert content.startswith(f"There is no tool '{'x' * 97}…'")
     assert len(content) < 200
 
 
