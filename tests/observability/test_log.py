@@ -1,4 +1,4 @@
-"""`LoggingObserver`: a record for each operation, and nothing of what was said in it."""
+"""`LoggingObserver`: one record for each operation, without content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolsearch import ChatClient, ProviderError, ToolSearchAdvisor
-from toolsearch.observability.log import LoggingObserver
+from toolsearch.observability import LoggingObserver
 from toolsearch.testing import ScriptedChatModel
 
 Ask = Callable[..., Any]
@@ -44,7 +44,7 @@ def test_every_operation_is_a_record_with_its_facts(ask: Ask, caplog: pytest.Log
     assert "secret" not in caplog.text.lower()
 
 
-def test_a_turn_that_fails_is_logged_too(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_turn_is_logged(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     logger = logging.getLogger("an.application")
     client = ChatClient(ScriptedChatModel([ProviderError("down")]), observer=LoggingObserver(logger, logging.INFO))
     with caplog.at_level(logging.INFO, "an.application"), pytest.raises(ProviderError):
@@ -53,7 +53,7 @@ def test_a_turn_that_fails_is_logged_too(ask: Ask, caplog: pytest.LogCaptureFixt
     assert [record.error_type for record in ended] == ["ProviderError", "ProviderError"]
 
 
-def test_below_the_level_nothing_is_made(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_record_below_the_level(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     client = ChatClient(ScriptedChatModel(["Hello!"]), observer=LoggingObserver())
     with caplog.at_level(logging.INFO, "toolsearch"):
         ask(client, "Hi")

@@ -1,4 +1,4 @@
-"""OpenTelemetry: the tree of spans and the metrics in all drivers, and what stays out of them."""
+"""`OpenTelemetryObserver`: span trees and metrics in every driver, and the content they leave out."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from toolsearch import (
     Usage,
 )
 from toolsearch.models import OpenAIChatModel
-from toolsearch.observability.otel.observer import OpenTelemetryObserver
+from toolsearch.observability import OpenTelemetryObserver
 from toolsearch.testing import OpenAIWireServer, ScriptedChatModel, ScriptedStream
 
 Tree = dict[str, Any]
 
 
 class Telemetry:
-    """An SDK that keeps everything in memory."""
+    """OpenTelemetry SDK with exporters in memory."""
 
     def __init__(self) -> None:
         self.exporter = InMemorySpanExporter()
@@ -54,25 +54,25 @@ class Telemetry:
         self.tracer = self.tracers.get_tracer("application")
 
     def observer(self, **options: Any) -> OpenTelemetryObserver:
-        """An observer that reports here."""
+        """Return an observer that reports to this SDK."""
         return OpenTelemetryObserver(self.tracers, self.meters, **options)
 
     @property
     def spans(self) -> list[ReadableSpan]:
-        """The ended spans, in the order in which they began."""
+        """Return the ended spans in the order in which they started."""
         return sorted(self.exporter.get_finished_spans(), key=lambda span: span.start_time or 0)
 
     def span(self, name: str) -> ReadableSpan:
-        """The one span of that name."""
+        """Return the only span of that name."""
         (found,) = [span for span in self.spans if span.name == name]
         return found
 
     def attributes(self, name: str) -> dict[str, Any]:
-        """Those of the one span of that name."""
+        """Return the attributes of the only span of that name."""
         return dict(self.span(name).attributes or {})
 
     def children(self, parent: ReadableSpan | None = None) -> list[Tree | str]:
-        """The tree below a span: names, and ``{name: [...]}`` for those with children, as they began."""
+        """Return the names of the spans below a span, as ``{name: [...]}`` for those with children, in order."""
         below: list[Tree | str] = []
         for span in self.spans:
             above = span.parent.span_id if span.parent is not None else None
@@ -82,14 +82,14 @@ class Telemetry:
         return below
 
     def points(self) -> dict[str, list[Any]]:
-        """The data points of every metric, by its name."""
+        """Return the data points of each metric by name."""
         data = self.reader.get_metrics_data()
         metrics = [m for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics] if data else []
         return {metric.name: list(metric.data.data_points) for metric in metrics}
 
     @property
     def everything(self) -> str:
-        """All that would leave the process, as one text."""
+        """Return all exported data as one string."""
         spans = "".join(span.to_json() for span in self.spans)
         return spans + str(self.points())
 
@@ -103,8 +103,8 @@ def telemetry() -> Iterator[Telemetry]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_current(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """No test, and so no driver, leaves a span behind, or detaches one elsewhere than it was attached."""
+def no_span_is_left_current(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail a test that leaves a span current, or detaches one in another context than it was attached in."""
     assert not trace.get_current_span().get_span_context().is_valid
     yield
     assert not trace.get_current_span().get_span_context().is_valid
@@ -112,7 +112,7 @@ def nothing_left_current(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 def traced(telemetry: Telemetry, name: str, **options: Any) -> Tool:
-    """A tool that makes a span of its own."""
+    """Return a tool that creates a span."""
 
     def run(text: str = "") -> str:
         with telemetry.tracer.start_as_current_span(f"inside {name}"):
@@ -123,8 +123,8 @@ def traced(telemetry: Telemetry, name: str, **options: Any) -> Tool:
     )
 
 
-def atraced(telemetry: Telemetry, name: str) -> Tool:
-    """An async tool that makes a span of its own, across a point where others run."""
+def traced_async(telemetry: Telemetry, name: str) -> Tool:
+    """Return an async tool that keeps a span open across a checkpoint."""
 
     async def run() -> str:
         with telemetry.tracer.start_as_current_span(f"inside {name}"):
@@ -135,7 +135,7 @@ def atraced(telemetry: Telemetry, name: str) -> Tool:
 
 
 class TracedModel(ScriptedChatModel):
-    """Makes a span for each request, as an instrumented HTTP client would: current from its begin to its end."""
+    """Scripted model that keeps a span open for each request, like an instrumented HTTP client."""
 
     model_name = "tiny-1"
     provider_name = "acme"
@@ -166,7 +166,7 @@ class TracedModel(ScriptedChatModel):
 
 
 def weather_client(telemetry: Telemetry, **options: Any) -> ChatClient:
-    """Searches, calls two tools at once, and answers."""
+    """Return a client whose model searches, calls two tools at once, and answers."""
     script = [
         [("tool_search", {"query": "alpha secret-query"})],
         [("alpha", {"text": "secret-argument"}), ("beta", {"text": "x"})],
@@ -181,12 +181,12 @@ def weather_client(telemetry: Telemetry, **options: Any) -> ChatClient:
 
 
 def names(tree: list[Tree | str]) -> list[str]:
-    """The tree in a form that does not depend on which of two parallel tools began first."""
+    """Return the tree in a form that does not depend on the order of parallel tools."""
     return sorted(str(branch) for branch in tree)
 
 
-def test_the_tree_of_a_turn_is_the_same_in_every_driver(telemetry: Telemetry, ask: Any) -> None:
-    """Turn, rounds, tools, searches; with the spans of user code below, from threads and tasks."""
+def test_span_tree_is_the_same_in_every_driver(telemetry: Telemetry, ask: Any) -> None:
+    """The spans of user code in threads and tasks are children of the round or tool call they run in."""
     ask(weather_client(telemetry), "Which letter?", session_id="ann")
     (turn,) = telemetry.children()
     assert isinstance(turn, dict)
@@ -204,7 +204,7 @@ def test_the_tree_of_a_turn_is_the_same_in_every_driver(telemetry: Telemetry, as
     )
 
 
-def test_the_turn_is_a_child_of_the_span_it_was_asked_in(telemetry: Telemetry, ask: Any) -> None:
+def test_turn_is_a_child_of_the_current_span(telemetry: Telemetry, ask: Any) -> None:
     client = ChatClient(ScriptedChatModel(["Hello"]), observer=telemetry.observer(agent_name="greeter"))
     with telemetry.tracer.start_as_current_span("request"):
         ask(client, "Hi")
@@ -212,7 +212,7 @@ def test_the_turn_is_a_child_of_the_span_it_was_asked_in(telemetry: Telemetry, a
     assert telemetry.attributes("invoke_agent greeter")["gen_ai.agent.name"] == "greeter"
 
 
-def test_the_conventions_attributes(telemetry: Telemetry, ask: Any) -> None:
+def test_attributes_follow_the_conventions(telemetry: Telemetry, ask: Any) -> None:
     model = TracedModel(telemetry, [ToolCall("c1", "alpha", "{}"), "Done"], usage=Usage(100, 10, cache_read_tokens=40))
     client = ChatClient(model, tools=[traced(telemetry, "alpha", source="letters")], observer=telemetry.observer())
     ask(client, "Go", session_id="ann", options={"temperature": 0, "max_tokens": 50})
@@ -261,7 +261,7 @@ def test_the_conventions_attributes(telemetry: Telemetry, ask: Any) -> None:
     }
 
 
-def test_a_search_tells_of_the_index_and_of_hits(telemetry: Telemetry, ask: Any) -> None:
+def test_search_span_has_the_index_and_the_hits(telemetry: Telemetry, ask: Any) -> None:
     ask(weather_client(telemetry), "Which letter?")
     assert telemetry.attributes("retrieval") == {
         "gen_ai.operation.name": "retrieval",
@@ -271,7 +271,7 @@ def test_a_search_tells_of_the_index_and_of_hits(telemetry: Telemetry, ask: Any)
     }
 
 
-def test_a_search_that_finds_nothing_tells_why(telemetry: Telemetry, ask: Any) -> None:
+def test_search_span_has_the_reason_for_no_match(telemetry: Telemetry, ask: Any) -> None:
     client = ChatClient(
         ScriptedChatModel([[("tool_search", {"query": "xyzzy"})], "There is none."]),
         tools=[traced(telemetry, "alpha"), traced(telemetry, "beta")],
@@ -283,7 +283,7 @@ def test_a_search_that_finds_nothing_tells_why(telemetry: Telemetry, ask: Any) -
     assert (attributes["toolsearch.search.hits"], attributes["toolsearch.search.reason"]) == (0, "no_match")
 
 
-def test_tools_preselected_are_searched_below_the_turn(telemetry: Telemetry, ask: Any) -> None:
+def test_upfront_search_is_a_child_of_the_turn(telemetry: Telemetry, ask: Any) -> None:
     client = ChatClient(
         ScriptedChatModel(["Hello"]),
         tools=[traced(telemetry, "alpha"), traced(telemetry, "beta")],
@@ -294,12 +294,12 @@ def test_tools_preselected_are_searched_below_the_turn(telemetry: Telemetry, ask
     assert telemetry.children() == [{"invoke_agent": ["retrieval", "chat"]}]
 
 
-def test_nothing_that_was_said_leaves_unless_asked_for(telemetry: Telemetry, ask: Any) -> None:
+def test_content_is_not_recorded_by_default(telemetry: Telemetry, ask: Any) -> None:
     ask(weather_client(telemetry), "The secret-question", context={"token": "secret-token"})
     assert "secret" not in telemetry.everything
 
 
-def test_content_on_request(telemetry: Telemetry, ask: Any) -> None:
+def test_content_is_recorded_on_request(telemetry: Telemetry, ask: Any) -> None:
     ask(weather_client(telemetry, content=True), "The secret-question", context={"token": "hidden-token"})
     assert telemetry.attributes("execute_tool alpha")["gen_ai.tool.call.arguments"] == '{"text": "secret-argument"}'
     assert telemetry.attributes("execute_tool alpha")["gen_ai.tool.call.result"] == "alpha says secret-argument"
@@ -319,22 +319,20 @@ def failing(text: str) -> str:
 
 
 @pytest.mark.parametrize("content", [False, True])
-def test_an_answered_error_of_a_tool_is_an_error_of_its_span_alone(
-    telemetry: Telemetry, ask: Any, content: bool
-) -> None:
+def test_answered_tool_error_fails_only_its_span(telemetry: Telemetry, ask: Any, content: bool) -> None:
     model = ScriptedChatModel([[("failing", {"text": "key"})], [("failing", {})], [("absent", {})], "Sorry"])
     client = ChatClient(model, tools=[failing], observer=telemetry.observer(content=content))
     ask(client, "Go")
     first, second, third = [span for span in telemetry.spans if span.name.startswith("execute_tool")]
     assert [span.status.status_code for span in (first, second, third)] == [StatusCode.ERROR] * 3
     types = [(span.attributes or {})["error.type"] for span in (first, second, third)]
-    assert types == ["KeyError", "toolsearch.loop.execution.arguments.ToolArgumentError", "unknown_tool"]
+    assert types == ["KeyError", "toolsearch.errors.ToolArgumentError", "unknown_tool"]
     assert telemetry.span("invoke_agent").status.status_code is StatusCode.UNSET
     assert ("secret-key" in telemetry.everything) is content
     assert [event.name for event in first.events] == (["exception"] if content else [])
 
 
-def test_a_providers_error_ends_round_and_turn(telemetry: Telemetry, ask: Any) -> None:
+def test_provider_error_fails_round_and_turn(telemetry: Telemetry, ask: Any) -> None:
     model = ScriptedChatModel([ProviderError("secret-body", status=429)])
     with pytest.raises(ProviderError):
         ask(ChatClient(model, observer=telemetry.observer()), "Hi")
@@ -344,7 +342,7 @@ def test_a_providers_error_ends_round_and_turn(telemetry: Telemetry, ask: Any) -
     assert "secret" not in telemetry.everything
 
 
-def test_a_round_that_is_asked_again_is_a_span_again(telemetry: Telemetry, ask: Any) -> None:
+def test_every_retry_is_a_span(telemetry: Telemetry, ask: Any) -> None:
     class Retry:
         order = 100
 
@@ -360,25 +358,23 @@ def test_a_round_that_is_asked_again_is_a_span_again(telemetry: Telemetry, ask: 
     assert telemetry.span("invoke_agent").status.status_code is StatusCode.UNSET
 
 
-class BrokenOff(BaseException):
-    """Not an `Exception`: it ends the turn at once."""
+class Interrupted(BaseException):
+    """Interruption that is not an `Exception`, so it ends the turn at once."""
 
 
-def test_what_breaks_a_turn_off_ends_its_spans(telemetry: Telemetry, ask: Any) -> None:
+def test_interrupted_turn_ends_its_spans(telemetry: Telemetry, ask: Any) -> None:
     def stop() -> str:
-        raise BrokenOff
+        raise Interrupted
 
     client = ChatClient(ScriptedChatModel([[("stop", {})]]), tools=[stop], observer=telemetry.observer())
-    with pytest.raises(BrokenOff):
+    with pytest.raises(Interrupted):
         ask(client, "Hi")
     assert telemetry.children() == [{"invoke_agent": ["chat", "execute_tool stop"]}]
-    assert telemetry.attributes("invoke_agent")["error.type"].endswith("BrokenOff")
-    assert telemetry.attributes("execute_tool stop")["error.type"].endswith("BrokenOff")
+    assert telemetry.attributes("invoke_agent")["error.type"].endswith("Interrupted")
+    assert telemetry.attributes("execute_tool stop")["error.type"].endswith("Interrupted")
 
 
-def test_spans_of_advisors_and_of_what_they_have_performed_are_children_of_the_turn(
-    telemetry: Telemetry, ask: Any
-) -> None:
+def test_spans_of_advisors_are_children_of_the_turn(telemetry: Telemetry, ask: Any) -> None:
     def spanned(name: str) -> None:
         with telemetry.tracer.start_as_current_span(name):
             pass
@@ -399,11 +395,11 @@ def test_spans_of_advisors_and_of_what_they_have_performed_are_children_of_the_t
     assert names(turn["invoke_agent"]) == names(["look-up", {"advisor": ["afterwards"]}, "chat"])
 
 
-def test_async_tools_side_by_side_keep_their_own_spans(telemetry: Telemetry, ask_async: Any) -> None:
+def test_parallel_async_tools_keep_their_spans(telemetry: Telemetry, ask_async: Any) -> None:
     letters = [f"tool_{letter}" for letter in "abcd"]
     client = ChatClient(
         ScriptedChatModel([[(name, {}) for name in letters], "Done"]),
-        tools=[atraced(telemetry, name) for name in letters],
+        tools=[traced_async(telemetry, name) for name in letters],
         observer=telemetry.observer(),
     )
     ask_async(client, "Go")
@@ -413,8 +409,8 @@ def test_async_tools_side_by_side_keep_their_own_spans(telemetry: Telemetry, ask
     assert names(tools) == names([{f"execute_tool {name}": [f"inside {name}"]} for name in letters])
 
 
-def test_the_consumer_of_a_stream_keeps_its_own_span(telemetry: Telemetry) -> None:
-    """Between chunks nothing of the turn is current, also where the model leaves a span current around a yield."""
+def test_stream_consumer_keeps_its_span(telemetry: Telemetry) -> None:
+    """The consumer's span is current between chunks, even if the model keeps a span open around a yield."""
     client = weather_client(telemetry)
     with telemetry.tracer.start_as_current_span("consumer") as consumer:
         seen = []
@@ -433,7 +429,7 @@ def test_the_consumer_of_a_stream_keeps_its_own_span(telemetry: Telemetry) -> No
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_the_consumer_of_an_async_stream_keeps_its_own_span(telemetry: Telemetry, backend: str) -> None:
+def test_async_stream_consumer_keeps_its_span(telemetry: Telemetry, backend: str) -> None:
     seen = []
 
     async def consume() -> None:
@@ -447,7 +443,7 @@ def test_the_consumer_of_an_async_stream_keeps_its_own_span(telemetry: Telemetry
     assert all(seen)
 
 
-def test_streams_read_in_turns_in_one_thread_do_not_mix(telemetry: Telemetry) -> None:
+def test_interleaved_streams_do_not_mix(telemetry: Telemetry) -> None:
     client = ChatClient(TracedModel(telemetry, lambda request: "one two three"), observer=telemetry.observer())
     with client.stream("A", session_id="a") as first, client.stream("B", session_id="b") as second:
         for _ in zip(first, second, strict=True):
@@ -463,7 +459,7 @@ def test_streams_read_in_turns_in_one_thread_do_not_mix(telemetry: Telemetry) ->
 def test_turns_in_parallel_tasks_do_not_mix(telemetry: Telemetry, backend: str) -> None:
     client = ChatClient(
         TracedModel(telemetry, lambda r: [("alpha", {})] if len(r.messages) == 1 else "done"),
-        tools=[atraced(telemetry, "alpha")],
+        tools=[traced_async(telemetry, "alpha")],
         observer=telemetry.observer(),
     )
 
@@ -485,7 +481,7 @@ def test_turns_in_parallel_tasks_do_not_mix(telemetry: Telemetry, backend: str) 
     assert names(telemetry.children()) == names([{f"request {number}": [turn]} for number in range(4)])
 
 
-def test_a_stream_read_in_another_thread_stays_below_the_span_it_was_asked_in(telemetry: Telemetry) -> None:
+def test_stream_read_in_another_thread_keeps_its_parent(telemetry: Telemetry) -> None:
     client = weather_client(telemetry)
     with telemetry.tracer.start_as_current_span("request"):
         stream = client.stream("Hi")
@@ -498,7 +494,7 @@ def test_a_stream_read_in_another_thread_stays_below_the_span_it_was_asked_in(te
     assert "'execute_tool alpha': ['inside alpha']" in str(turn)
 
 
-def test_a_stream_left_early_ends_its_spans_without_an_error(telemetry: Telemetry) -> None:
+def test_stream_closed_early_ends_its_spans_without_error(telemetry: Telemetry) -> None:
     client = ChatClient(TracedModel(telemetry, ["one two three"]), observer=telemetry.observer())
     with client.stream("Hi") as stream:
         next(iter(stream))
@@ -510,7 +506,7 @@ def test_a_stream_left_early_ends_its_spans_without_an_error(telemetry: Telemetr
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_an_async_stream_left_early_ends_its_spans_without_an_error(telemetry: Telemetry, backend: str) -> None:
+def test_async_stream_closed_early_ends_its_spans_without_error(telemetry: Telemetry, backend: str) -> None:
     client = ChatClient(TracedModel(telemetry, ["one two three"]), observer=telemetry.observer())
 
     async def leave() -> None:
@@ -523,28 +519,26 @@ def test_an_async_stream_left_early_ends_its_spans_without_an_error(telemetry: T
     assert telemetry.attributes("invoke_agent")["toolsearch.left_early"] is True
 
 
-def test_a_stream_never_read_has_no_span(telemetry: Telemetry) -> None:
+def test_unread_stream_has_no_span(telemetry: Telemetry) -> None:
     with ChatClient(ScriptedChatModel(["Hello"]), observer=telemetry.observer()).stream("Hi"):
         pass
     assert telemetry.spans == []
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_cancelled_turn_ends_its_spans(telemetry: Telemetry, backend: str) -> None:
-    started = anyio.Event
-
+def test_cancelled_turn_ends_its_spans(telemetry: Telemetry, backend: str) -> None:
     async def main() -> None:
-        begun = started()
+        started = anyio.Event()
 
         async def hang() -> str:
-            begun.set()
+            started.set()
             await anyio.sleep_forever()
             return ""
 
         client = ChatClient(ScriptedChatModel([[("hang", {})]]), tools=[hang], observer=telemetry.observer())
         async with anyio.create_task_group() as group:
             group.start_soon(client.acall, "Hi")
-            await begun.wait()
+            await started.wait()
             group.cancel_scope.cancel()
 
     anyio.run(main, backend=backend)
@@ -552,7 +546,7 @@ def test_a_cancelled_turn_ends_its_spans(telemetry: Telemetry, backend: str) -> 
     assert telemetry.attributes("invoke_agent")["error.type"].endswith(("CancelledError", "Cancelled"))
 
 
-def test_a_broken_stream_is_an_error_of_the_round(telemetry: Telemetry, ask_streaming: Any) -> None:
+def test_broken_stream_fails_the_round(telemetry: Telemetry, ask_streaming: Any) -> None:
     model = ScriptedChatModel([ScriptedStream("Hello", after=1, complete=False)])
     with pytest.raises(ProviderError):
         ask_streaming(ChatClient(model, observer=telemetry.observer()), "Hi")
@@ -586,7 +580,7 @@ def test_metrics_of_tokens_and_durations(telemetry: Telemetry, ask: Any) -> None
     assert duration.sum == pytest.approx(((span.end_time or 0) - (span.start_time or 0)) / 1e9)
 
 
-def test_names_that_models_invent_do_not_multiply_metrics(telemetry: Telemetry) -> None:
+def test_invented_tool_names_are_one_metric_attribute(telemetry: Telemetry) -> None:
     model = ScriptedChatModel([[(f"invented_{number}", {})] for number in range(3)] + ["Sorry"])
     ChatClient(model, observer=telemetry.observer()).call("Go")
     (point,) = telemetry.points()["gen_ai.execute_tool.duration"]
@@ -598,13 +592,13 @@ def test_names_that_models_invent_do_not_multiply_metrics(telemetry: Telemetry) 
     assert point.count == 3
 
 
-def test_tokens_that_were_not_reported_are_not_made_up(telemetry: Telemetry) -> None:
+def test_unreported_usage_is_not_recorded(telemetry: Telemetry) -> None:
     ChatClient(ScriptedChatModel(["Hello"], usage=Usage()), observer=telemetry.observer()).call("Hi")
     assert "gen_ai.usage.input_tokens" not in telemetry.attributes("chat")
     assert "gen_ai.client.token.usage" not in telemetry.points()
 
 
-def test_half_surrogates_do_not_keep_spans_from_being_exported(telemetry: Telemetry) -> None:
+def test_lone_surrogates_are_replaced(telemetry: Telemetry) -> None:
     model = ScriptedChatModel([AssistantMessage("", (ToolCall("c\ud800", "alpha", '{"text": "\ud800"}'),)), "\ud800"])
     client = ChatClient(model, tools=[traced(telemetry, "alpha")], observer=telemetry.observer(content=True))
     client.call("\ud800", session_id="s\ud800")
@@ -613,12 +607,12 @@ def test_half_surrogates_do_not_keep_spans_from_being_exported(telemetry: Teleme
     assert telemetry.attributes("invoke_agent")["gen_ai.conversation.id"] == "s\ufffd"
 
 
-def test_openai_models_tell_what_they_are(telemetry: Telemetry, ask_sync: Any) -> None:
+def test_openai_model_and_provider_are_recorded(telemetry: Telemetry, ask_sync: Any) -> None:
     with (
         OpenAIWireServer(["Hello"]) as server,
         OpenAIChatModel("gpt-5-mini", base_url=server.base_url, api_key="secret-key") as model,
     ):
-        ask_sync(ChatClient(model, observer=telemetry.observer()), "Hi", model="gpt-5")
+        ask_sync(ChatClient(model, observer=telemetry.observer()), "Hi", options={"model": "gpt-5"})
     found = telemetry.attributes("chat gpt-5")
     assert found["gen_ai.provider.name"] == "openai"
     assert found["gen_ai.response.id"]
@@ -632,7 +626,7 @@ def test_without_an_observer_nothing_is_traced(telemetry: Telemetry, ask: Any) -
     assert telemetry.children() == ["inside alpha"]
 
 
-def test_importing_and_using_the_library_does_not_import_opentelemetry() -> None:
+def test_importing_the_library_does_not_import_opentelemetry() -> None:
     code = (
         "import sys, toolsearch, toolsearch.testing as t\n"
         "toolsearch.ChatClient(t.ScriptedChatModel(['Hello'])).call('Hi')\n"
@@ -642,13 +636,13 @@ def test_importing_and_using_the_library_does_not_import_opentelemetry() -> None
     assert done.stdout == "[]\n"
 
 
-def test_a_missing_extra_is_named() -> None:
+def test_missing_extra_is_named() -> None:
     code = (
         "import sys\n"
         "sys.modules['opentelemetry'] = None\n"
         "from toolsearch import MissingExtraError\n"
         "try:\n"
-        "    import toolsearch.observability.otel.observer\n"
+        "    from toolsearch.observability import OpenTelemetryObserver\n"
         "except MissingExtraError as error:\n"
         "    print(error)"
     )

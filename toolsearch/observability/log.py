@@ -1,4 +1,4 @@
-"""`LoggingObserver`: every round, tool call and search in the log."""
+"""Observer that logs every turn, round, tool call and search."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ _Facts: TypeAlias = dict[str, str | int | float | bool | None]
 
 
 class LoggingObserver:
-    """Logs what a client does, one record for each operation when it has ended, with its facts as attributes.
+    """Observer that writes one log record for each operation when it ends.
 
-    Prompts, arguments, results, queries and the context are never logged.
+    The facts of the operation are attributes of the record (``extra=``). Prompts, arguments, results, queries and the
+    context are never logged.
 
     Args:
-        logger: where to; by default ``toolsearch.operations``.
-        level: how important these records are.
+        logger: The logger; by default ``toolsearch.operations``.
+        level: The level of the records.
 
     Example:
         >>> from toolsearch import ChatClient
@@ -39,17 +40,17 @@ class LoggingObserver:
         self._logger = logger or logging.getLogger("toolsearch.operations")
         self._level = level
 
-    def begin(self, operation: Observed) -> _Logged:
-        """Note when the operation began."""
-        return _Logged(operation, self._logger, self._level)
+    def begin(self, operation: Observed) -> _LoggedOperation:
+        """Start the timer of an operation."""
+        return _LoggedOperation(operation, self._logger, self._level)
 
 
-class _Logged:
+class _LoggedOperation:
     def __init__(self, operation: Observed, logger: logging.Logger, level: int) -> None:
         self._operation = operation
         self._logger = logger
         self._level = level
-        self._began = time.perf_counter()
+        self._started = time.perf_counter()
 
     def current(self) -> AbstractContextManager[object]:
         return nullcontext()
@@ -57,21 +58,21 @@ class _Logged:
     def end(self, result: Any, error: BaseException | None) -> None:
         if not self._logger.isEnabledFor(self._level):
             return
-        event, facts = _told(self._operation, result)
-        facts["milliseconds"] = round((time.perf_counter() - self._began) * 1000, 3)
+        event, facts = _event(self._operation, result)
+        facts["milliseconds"] = round((time.perf_counter() - self._started) * 1000, 3)
         if error is not None:
             facts["error_type"] = type(error).__name__
         text = " ".join(f"{name}={value}" for name, value in facts.items())
         self._logger.log(self._level, "toolsearch.%s %s", event, text, extra=facts)
 
 
-def _told(operation: Observed, result: Any) -> tuple[str, _Facts]:
-    """The name of the event, and its facts; the result is None where the operation was broken off."""
+def _event(operation: Observed, result: Any) -> tuple[str, _Facts]:
+    """Return the name of the event and its facts. The result is None if the operation was interrupted."""
     match operation:
         case ObservedTurn(request=request, streaming=streaming):
-            return "turn", {"session_id": request.session_id, "streaming": streaming, **_answered(result)}
+            return "turn", {"session_id": request.session_id, "streaming": streaming, **_response_facts(result)}
         case ObservedRound(request=request, number=number):
-            return "round", {"round": number, "tools": len(request.tools), **_answered(result)}
+            return "round", {"round": number, "tools": len(request.tools), **_response_facts(result)}
         case ObservedToolCall(call=call):
             failed = isinstance(result, ToolMessage) and result.is_error
             return "tool_call", {"tool": call.name, "tool_call_id": call.id, "failed": failed}
@@ -81,7 +82,7 @@ def _told(operation: Observed, result: Any) -> tuple[str, _Facts]:
             return "search", {"category": category, **hits}
 
 
-def _answered(result: Any) -> _Facts:
+def _response_facts(result: Any) -> _Facts:
     if not isinstance(result, ChatResponse):
         return {}
     usage = result.usage

@@ -1,1 +1,1 @@
-"""otel."""
+"""OpenTelemetry: spans and metrics by the GenAI conventions. Import from `toolsearch.observability`."""

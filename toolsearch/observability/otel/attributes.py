@@ -1,4 +1,4 @@
-"""Operations in the words of OpenTelemetry's GenAI conventions: names of spans, attributes, types of errors."""
+"""Span names, attributes and error types by OpenTelemetry's GenAI conventions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,25 @@ from ...messages import ToolMessage
 from ...text import replace_surrogates
 from ..observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
 
-__all__ = ["OTHER", "Attributes", "asked", "clean", "error_type", "given", "operation_name", "span_name"]
+__all__ = [
+    "OTHER",
+    "Attributes",
+    "clean",
+    "error_type",
+    "operation_name",
+    "request_attributes",
+    "result_attributes",
+    "span_name",
+]
 
 Attributes: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
 OTHER = "_OTHER"
-"""The conventions' word for what has no name."""
+"""The conventions' value for anything without a known name."""
 
-_NAME_LENGTH = 128
+_MAX_TOOL_NAME_LENGTH = 128
 
-_OPTIONS: Mapping[str, tuple[str, type]] = {
+_OPTION_ATTRIBUTES: Mapping[str, tuple[str, type]] = {
     "temperature": ("gen_ai.request.temperature", float),
     "top_p": ("gen_ai.request.top_p", float),
     "max_tokens": ("gen_ai.request.max_tokens", int),
@@ -36,7 +45,7 @@ _OPTIONS: Mapping[str, tuple[str, type]] = {
 
 
 def operation_name(operation: Observed) -> str:
-    """The value of ``gen_ai.operation.name``."""
+    """Return the value of ``gen_ai.operation.name``."""
     match operation:
         case ObservedTurn():
             return "invoke_agent"
@@ -49,15 +58,19 @@ def operation_name(operation: Observed) -> str:
 
 
 def span_name(attributes: Attributes) -> str:
-    """The name of a span, by the attributes it begins with."""
+    """Return the name of a span from the attributes it starts with."""
     operation = attributes["gen_ai.operation.name"]
-    of = {"chat": "gen_ai.request.model", "execute_tool": "gen_ai.tool.name", "invoke_agent": "gen_ai.agent.name"}
-    subject = attributes.get(of.get(str(operation), ""))
+    subject_keys = {
+        "chat": "gen_ai.request.model",
+        "execute_tool": "gen_ai.tool.name",
+        "invoke_agent": "gen_ai.agent.name",
+    }
+    subject = attributes.get(subject_keys.get(str(operation), ""))
     return f"{operation} {subject}" if subject else str(operation)
 
 
-def asked(operation: Observed, agent_name: str | None) -> Attributes:
-    """What is known of an operation when it begins."""
+def request_attributes(operation: Observed, agent_name: str | None) -> Attributes:
+    """Return the attributes that are known when an operation starts."""
     attributes: Attributes = {"gen_ai.operation.name": operation_name(operation)}
     if agent_name and not isinstance(operation, ObservedSearch):
         attributes["gen_ai.agent.name"] = agent_name
@@ -72,7 +85,7 @@ def asked(operation: Observed, agent_name: str | None) -> Attributes:
                 attributes["gen_ai.request.stream"] = True
         case ObservedToolCall(call=call, tool=tool, request=request):
             attributes |= _conversation(request)
-            attributes["gen_ai.tool.name"] = call.name[:_NAME_LENGTH]
+            attributes["gen_ai.tool.name"] = call.name[:_MAX_TOOL_NAME_LENGTH]
             attributes["gen_ai.tool.call.id"] = call.id
             attributes["gen_ai.tool.type"] = "function"
             if tool is not None and tool.source:
@@ -82,8 +95,8 @@ def asked(operation: Observed, agent_name: str | None) -> Attributes:
     return clean(attributes)
 
 
-def given(operation: Observed, result: Any) -> Attributes:
-    """What is known of it when it has ended."""
+def result_attributes(operation: Observed, result: Any) -> Attributes:
+    """Return the attributes that are known when an operation has ended."""
     attributes: Attributes = {}
     match operation, result:
         case ObservedTurn() | ObservedRound(), ChatResponse():
@@ -95,7 +108,7 @@ def given(operation: Observed, result: Any) -> Attributes:
                 attributes["toolsearch.tokens.avoided"] = report.tokens_avoided
                 attributes["toolsearch.tokens.spent"] = report.tokens_spent
                 attributes["toolsearch.searches"] = len(report.searches)
-                attributes["toolsearch.loaded"] = len(report.revealed)
+                attributes["toolsearch.revealed"] = len(report.revealed)
         case ObservedSearch(), ToolSearchResponse():
             attributes["toolsearch.search.hits"] = len(result.hits)
             if result.metadata is not None:
@@ -108,7 +121,7 @@ def given(operation: Observed, result: Any) -> Attributes:
 
 
 def error_type(operation: Observed, result: Any, error: BaseException | None) -> str | None:
-    """The value of ``error.type``; None if nothing went wrong. To leave a stream early is no error."""
+    """Return the value of ``error.type``, or None without an error. Closing a stream early is not an error."""
     if isinstance(operation, ObservedToolCall) and operation.tool is None:
         return "unknown_tool"
     if error is None:
@@ -139,7 +152,7 @@ def _conversation(request: ChatRequest) -> Attributes:
 
 def _options(request: ChatRequest) -> Attributes:
     attributes: Attributes = {}
-    for option, (name, kind) in _OPTIONS.items():
+    for option, (name, kind) in _OPTION_ATTRIBUTES.items():
         value = request.options.get(option)
         if isinstance(value, int | float) and not isinstance(value, bool):
             attributes[name] = kind(value)
@@ -150,7 +163,7 @@ def _options(request: ChatRequest) -> Attributes:
 
 def _usage(response: ChatResponse) -> Attributes:
     usage = response.usage
-    if not usage.total:  # not reported
+    if not usage.total:  # the provider reported no usage
         return {}
     attributes: Attributes = {
         "gen_ai.usage.input_tokens": usage.input_tokens,
@@ -164,7 +177,7 @@ def _usage(response: ChatResponse) -> Attributes:
 
 
 def _provider_response(raw: object) -> Attributes:
-    """The provider's id of its response, and the model that really answered."""
+    """Return the provider's response id and the model that answered."""
     found = {"gen_ai.response.model": getattr(raw, "model", None), "gen_ai.response.id": getattr(raw, "id", None)}
     return {name: value for name, value in found.items() if isinstance(value, str) and value}
 
@@ -174,5 +187,5 @@ def _text(value: object) -> str:
 
 
 def clean(attributes: Attributes) -> Attributes:
-    """The attributes without half surrogates: one of them would keep a whole batch of spans from being exported."""
+    """Replace lone surrogates: a single one prevents the export of a whole batch of spans."""
     return {name: replace_surrogates(value) if isinstance(value, str) else value for name, value in attributes.items()}

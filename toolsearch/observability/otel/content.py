@@ -1,4 +1,4 @@
-"""What people, models and tools said, as attributes of spans; only for those who ask for it."""
+"""Span attributes with the content of messages, tool calls and searches, recorded only with ``content=True``."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from ...messages import AssistantMessage, Message, ToolMessage, json_object
 from ..observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall
 from .attributes import Attributes, clean
 
-__all__ = ["asked_content", "error_content", "given_content"]
+__all__ = ["error_content", "request_content", "result_content"]
 
 
-def asked_content(operation: Observed) -> Attributes:
-    """What the operation is to work on."""
-    return clean(_asked(operation))
+def request_content(operation: Observed) -> Attributes:
+    """Return the input of an operation: messages, arguments or a query."""
+    return clean(_request_content(operation))
 
 
-def given_content(operation: Observed, result: Any) -> Attributes:
-    """What came of it."""
-    return clean(_given(operation, result))
+def result_content(operation: Observed, result: Any) -> Attributes:
+    """Return the output of an operation: the answer, a tool result, or the tools found."""
+    return clean(_result_content(operation, result))
 
 
-def _asked(operation: Observed) -> Attributes:
+def _request_content(operation: Observed) -> Attributes:
     match operation:
         case ObservedRound(request=request):
             return {"gen_ai.input.messages": _json(map(_message, request.messages))}
         case ObservedToolCall(call=call):
             return {"gen_ai.tool.call.arguments": call.arguments}
         case ObservedSearch(query=query, category=category):
-            asked: Attributes = {"gen_ai.retrieval.query.text": query}
-            return asked if category is None else {**asked, "toolsearch.search.category": category}
+            content: Attributes = {"gen_ai.retrieval.query.text": query}
+            return content if category is None else {**content, "toolsearch.search.category": category}
         case _:
             return {}
 
 
-def _given(operation: Observed, result: Any) -> Attributes:
+def _result_content(operation: Observed, result: Any) -> Attributes:
     match operation, result:
         case ObservedRound(), ChatResponse():
             answer = {**_message(result.message), "finish_reason": result.finish_reason}
@@ -54,7 +54,7 @@ def _given(operation: Observed, result: Any) -> Attributes:
 
 
 def error_content(error: BaseException) -> Attributes:
-    """What is said of an error; the attributes of the event ``exception``."""
+    """Return the attributes of the event ``exception``: type, message and traceback of an error."""
     return clean(
         {
             "exception.type": type(error).__qualname__,
@@ -65,7 +65,7 @@ def error_content(error: BaseException) -> Attributes:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    """A message in the conventions' schema of chat histories; images and the like are told of, not sent."""
+    """Return a message in the conventions' schema of chat histories. Of media, only the type is recorded."""
     parts: list[dict[str, Any]] = []
     if isinstance(message, ToolMessage):
         parts.append({"type": "tool_call_response", "id": message.tool_call_id, "response": message.text})
@@ -83,5 +83,5 @@ def _message(message: Message) -> dict[str, Any]:
 def _json(values: Iterable[object]) -> str:
     try:
         return json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))
-    except RecursionError:  # arguments nested to the limit; an observer does not raise
+    except RecursionError:  # arguments nested too deeply; an observer must not raise
         return "[]"
