@@ -355,7 +355,9 @@ messages = st.one_of(
     st.builds(SystemMessage, texts),
     st.builds(UserMessage, texts, media),
     st.builds(AssistantMessage, texts, calls),
-    st.builds(ToolMessage, texts, texts, texts, st.booleans(), media),
+    st.builds(
+        ToolMessage, texts, texts, texts, st.booleans(), media, st.none() | st.lists(texts, max_size=2).map(tuple)
+    ),
 )
 
 
@@ -371,7 +373,7 @@ def test_any_message_comes_back_equal(message):
         (SystemMessage, {"text"}),
         (UserMessage, {"text", "media"}),
         (AssistantMessage, {"text", "tool_calls"}),
-        (ToolMessage, {"tool_call_id", "name", "content", "is_error", "media"}),
+        (ToolMessage, {"tool_call_id", "name", "text", "is_error", "media", "revealed"}),
         (ToolCall, {"id", "name", "arguments"}),
         (Media, {"mime_type", "data", "url"}),
     ],
@@ -379,6 +381,12 @@ def test_any_message_comes_back_equal(message):
 def test_every_field_of_a_message_is_encoded(kind, names):
     """A new field needs a new format: change the encoding, `FORMAT`, and this list."""
     assert {field.name for field in fields(kind)} == names
+
+
+def test_a_tool_message_of_the_first_format_is_read_without_a_marker():
+    """Rows that an older version stored stay readable."""
+    row = b'{"format":1,"role":"tool","tool_call_id":"1","name":"tool_search","content":"Found."}'
+    assert decode_message(row) == ToolMessage("1", "tool_search", "Found.")
 
 
 @pytest.mark.parametrize("change", [{"format": FORMAT + 1}, {"role": "developer"}])

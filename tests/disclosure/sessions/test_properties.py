@@ -53,7 +53,7 @@ class Session:
     """A session as the model sees it."""
 
     names: tuple[str, ...] = ()
-    discovered: list[str] = field(default_factory=list)
+    revealed: list[str] = field(default_factory=list)
     leases: int = 0
 
 

@@ -119,5 +119,5 @@ def test_two_tools_of_one_name_are_refused_with_both_sources() -> None:
 
 def test_what_is_not_a_reference_is_refused() -> None:
     not_tools: Any = ["get_weather"]
-    with pytest.raises(ConfigurationError, match="ToolReference objects, not str"):
+    with pytest.raises(ConfigurationError, match="must be ToolReference objects, got"):
         ToolSet(not_tools)
