@@ -9,14 +9,14 @@ from functools import cache
 from itertools import pairwise
 
 from ..text.analysis import compound_term, terms, word_terms, words
-from ..text.clauses import clauses
+from ..text.clauses import split_clauses
 from ..text.identifiers import identifiers_in
 from ..text.ngrams import missing_spans
 from ..text.quotes import quoted_values, remove_quoted
 from ..text.scripts import is_unspaced
 from ..text.stemming import stem
 from ..text.stopwords import COURTESIES, FUNCTION_WORDS
-from ..text.synonyms import synonyms
+from ..text.synonyms import synonyms_of
 from ..text.word_pairs import adjacent_words, pair_term
 from .vocabulary import Vocabulary
 
@@ -102,7 +102,7 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedQuery:
     if len(text) > _HEAD + _TAIL:
         text = f"{_LAST_WORD.sub('', text[:_HEAD])}\n{_FIRST_WORD.sub('', text[-_TAIL:])}"
     reader = _Reader(vocabulary)
-    parts = [reader.read(part) for part in clauses(text)]
+    parts = [reader.read(part) for part in split_clauses(text)]
     shown = reader.shown
     every = dict.fromkeys(term for part, _ in parts for term in part)
     functional = function_stems()
@@ -244,7 +244,7 @@ def _add_synonyms(
             continue
         others = {
             other: verb
-            for other, verb in synonyms(term).items()
+            for other, verb in synonyms_of(term).items()
             if other in idf and other not in weights and not vocabulary.is_common(other)
         }
         for other, verb in others.items():

@@ -1,4 +1,4 @@
-"""Names as people write them: one key for every casing and separator, and the identifiers a text holds."""
+"""Identifiers: comparison keys for names, and the identifiers in a string."""
 
 from __future__ import annotations
 
@@ -11,25 +11,32 @@ from .folding import fold
 __all__ = ["accented_key", "identifier_key", "identifiers_in"]
 
 _EDGES = " \t\r\n\"'`´‘’“”«»()[]{}<>,;:!?。！？；，、…*=|"
-_QUOTED = re.compile(r"`([^`\s][^`\n]{0,200})`")
-# A separator inside the word, or a capital after a small letter or digit: prose has neither.
-_SHAPE = re.compile(r"[^\W_][_\-./:]+[^\W_]|[^\W\d_A-Z][A-Z]|\d[A-Z]")
-_LONGEST = 200
+_BACKQUOTED = re.compile(r"`([^`\s][^`\n]{0,200})`")
+# A separator within the word, or a capital after a lowercase letter or digit. Prose has neither.
+_IDENTIFIER = re.compile(r"[^\W_][_\-./:]+[^\W_]|[^\W\d_A-Z][A-Z]|\d[A-Z]")
+_MAX_LENGTH = 200
 
 
 def identifier_key(text: str) -> str:
-    """Return what is left of a name when casing, separators and accents are ignored: ``getWeather``, ``get-weather``.
+    """Return a key that ignores case, separators and accents. A name without letters and digits is its own key.
 
-    Both give ``getweather``. A name without any letter or digit is its own key.
+    Example:
+        >>> identifier_key("getWeather"), identifier_key("get-weather")
+        ('getweather', 'getweather')
     """
     if text.isascii():
-        return _plain_key(text) or text.strip()
+        return _ascii_key(text) or text.strip()
     key = accented_key(text)
     return fold(key) or key
 
 
 def accented_key(text: str) -> str:
-    """Return as `identifier_key` does, but with the accents on: ``Größe`` gives ``grösse``."""
+    """Return a key that ignores case and separators and keeps accents.
+
+    Example:
+        >>> accented_key("Größe")
+        'grösse'
+    """
     if text.isascii():
         return identifier_key(text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", replace_surrogates(text)).casefold())
@@ -38,20 +45,24 @@ def accented_key(text: str) -> str:
 
 
 def identifiers_in(text: str) -> list[str]:
-    """Return the words of `text` that look like a name in code, as written, each once.
+    """Return the words of a string that look like names in code, without duplicates.
 
-    That is what has a separator inside, a capital after a small letter, or stands between backquotes.
+    A name contains a separator, has a capital after a lowercase letter or digit, or is between backquotes.
+
+    Example:
+        >>> identifiers_in("Call `fetch` and then create_issue, please.")
+        ['fetch', 'create_issue']
     """
-    if "`" not in text and not _SHAPE.search(text):
+    if "`" not in text and not _IDENTIFIER.search(text):
         return []
-    found = dict.fromkeys(_QUOTED.findall(text))
+    found = dict.fromkeys(_BACKQUOTED.findall(text))
     for word in text.split():
         bare = word.strip(_EDGES).rstrip(".")
-        if len(bare) <= _LONGEST and _SHAPE.search(bare):
+        if len(bare) <= _MAX_LENGTH and _IDENTIFIER.search(bare):
             found[bare] = None
     return list(found)
 
 
-def _plain_key(text: str) -> str:
+def _ascii_key(text: str) -> str:
     lowered = text.lower()
     return lowered if lowered.isalnum() else "".join(filter(str.isalnum, lowered))

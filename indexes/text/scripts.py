@@ -1,4 +1,4 @@
-"""Scripts written without spaces between words, and how long a text is in words whatever its script."""
+"""Scripts without spaces between words, and word counts for any script."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Thai, Lao, Burmese, Khmer; Han, kana, and Hangul (spaced, but its particles cling): for a class of a pattern."""
+"""Character class of Thai, Lao, Burmese, Khmer, Han, kana, and Hangul (its particles are attached to words)."""
 
 FIRST_UNSPACED = "\u0e00"
-"""What is less is of a script with spaces: a quick test that nearly all words pass."""
+"""The lowest such character. A word that sorts before it is in a script with spaces: a fast test for most words."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_READ = 8_000
-# Han and kana, where two characters are about a word; Hangul has spaces.
+_MAX_CHARACTERS = 8_000
+# Han and kana, in which two characters make about one word. Hangul has spaces.
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word begins in a script without spaces.
+    """Return whether a word begins in a script without spaces.
 
     Example:
         >>> [is_unspaced(word) for word in ("天气", "weather", "ამინდი")]
@@ -32,11 +32,13 @@ def is_unspaced(word: str) -> bool:
 
 
 def count_words(text: str) -> float:
-    """Return how many words a text has, two characters being a word where there are no blanks; long ones are cut.
+    """Return the number of words in a string, counting two characters of Han or kana as one word.
+
+    Only the first 8000 characters are counted.
 
     Example:
         >>> count_words("今天的天气"), count_words("weather today")
         (3.5, 2.0)
     """
-    text = text[:_READ]
+    text = text[:_MAX_CHARACTERS]
     return float(len(text.split()) + (0 if text.isascii() else len(_IDEOGRAPHS.findall(text)) / 2))

@@ -1,4 +1,4 @@
-"""From the forms of a word to its stem: English by its letters, other languages where the script tells which."""
+"""Stemming: English for ASCII words, other languages where the script identifies them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 __all__ = ["stem"]
 
-_SHORTEST = 3
+_MIN_LENGTH = 3
 _lock = threading.Lock()
 
-# Of the languages of one script the one whose endings most others share: for a Bulgarian word the Russian rules are
-# better than none, as both sides of a search go through them.
+# Each script uses the language whose endings most other languages of the script share. Russian rules still help with
+# Bulgarian words, because tools and queries use the same rules.
 _BY_SCRIPT = (
     ("\u0370", "\u03ff", "greek"),
     ("\u0400", "\u052f", "russian"),
@@ -23,8 +23,7 @@ _BY_SCRIPT = (
     ("\u0b80", "\u0bff", "tamil"),
 )
 
-# Plurals that no rule of endings reaches, as far as they are no words of their own (media, bases, lives).
-# Irregular verbs were tried: they find nothing more.
+# Irregular plurals, except those that are also other words (media, bases, lives). Irregular verbs found nothing more.
 _IRREGULAR = dict(
     pair.split("=")
     for pair in """
@@ -33,20 +32,20 @@ _IRREGULAR = dict(
     indices=index matrices=matrix vertices=vertex appendices=appendix criteria=criterion phenomena=phenomenon
     analyses=analysis crises=crisis hypotheses=hypothesis theses=thesis diagnoses=diagnosis synopses=synopsis
     aliases=alias buses=bus gases=gas lenses=lens quizzes=quiz
-    """.split()  # noqa: SIM905, a list of words is best read as words
+    """.split()  # noqa: SIM905, easier to read than a list of strings
 )
 
 
 def stem(word: str) -> str:
-    """Return the stem of a folded word; what has no known endings, as a number or an identifier, as it is.
+    """Return the stem of a folded word, or the word itself if it has no known endings.
 
-    ASCII words are taken for English (Porter2, irregular plurals by a list).
+    ASCII words are treated as English (Porter2, with a list of irregular plurals).
 
     Example:
         >>> [stem(word) for word in ("issues", "people", "задачами", "s3")]
         ['issu', 'person', 'задач', 's3']
     """
-    if len(word) < _SHORTEST:
+    if len(word) < _MIN_LENGTH:
         return word
     if word.isascii():
         if not word.isalpha():
@@ -57,7 +56,7 @@ def stem(word: str) -> str:
         if not language:
             return word
     with _lock:
-        return _stemmer(language).analyze(word)[0] or word  # of "εως" the rules leave nothing
+        return _stemmer(language).analyze(word)[0] or word  # the Greek rules reduce "εως" to nothing
 
 
 def _language(letter: str) -> str:

@@ -1,4 +1,4 @@
-"""Words of a request that say little of the tool wanted. Used on queries only: an index keeps every word."""
+"""Stop words of a request. They apply to queries only; an index keeps every word."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FUNCTION_WORDS: frozenset[str] = frozenset(
     and or but if as not no nor
     all any both each few more most other some such
     s t d ll m re ve don
-    """.split()  # noqa: SIM905, a list of words is best read as words
+    """.split()  # noqa: SIM905, easier to read than a list of strings
 )
-"""The closed classes of English: articles, pronouns, auxiliaries, prepositions, conjunctions. They count nothing."""
+"""English function words: articles, pronouns, auxiliaries, prepositions, conjunctions. They have no weight."""
 
 COURTESIES: frozenset[str] = frozenset(
     """
@@ -26,6 +26,6 @@ COURTESIES: frozenset[str] = frozenset(
     want need like wish try trying look looking help give get got let make know tell think
     able sure interested going go would could provide use used using
     im id ive really much lot thing something anything me
-    """.split()  # noqa: SIM905, a list of words is best read as words
+    """.split()  # noqa: SIM905, easier to read than a list of strings
 )
-"""How requests are wrapped ("could you please help me get ..."). They count a little, for some are names of tools."""
+"""Words of polite requests ("could you please help me get ..."). They have a small weight: some occur in tool names."""

@@ -1,4 +1,4 @@
-"""Verbs for one kind of work: a request says "remove", the tool's author wrote "delete"."""
+"""Synonyms of the verbs in tool names, such as "remove" and "delete"."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import cache
 
 from .stemming import stem
 
-__all__ = ["synonyms"]
+__all__ = ["synonyms_of"]
 
-# What tools do, whatever they do it to. Nouns are left out: theirs are the business of embeddings.
+# One group of synonyms a line. Only verbs: embeddings cover nouns better.
 _VERBS = """
     create add make new insert
     delete remove erase destroy drop clear
@@ -35,11 +35,11 @@ _VERBS = """
 """
 
 
-def synonyms(term: str) -> Mapping[str, str]:
-    """Return the terms that mean about the same as `term` in the name of a tool, each with its verb; or none.
+def synonyms_of(term: str) -> Mapping[str, str]:
+    """Return the synonyms of a term, each with the verb it is the stem of.
 
     Example:
-        >>> synonyms("remov")
+        >>> synonyms_of("remov")
         {'delet': 'delete', 'eras': 'erase', 'destroy': 'destroy', 'drop': 'drop', 'clear': 'clear'}
     """
     return _table().get(term, {})

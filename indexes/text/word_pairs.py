@@ -1,7 +1,7 @@
-"""A text as it is written: its words unstemmed, and the pairs of words that stand next to each other.
+"""Pairs of adjacent words.
 
-Terms are stems in no order, so "posting" is found by "post" and "issue a pull" by "pull issues". What is found as it
-is written as well ("pull request", "posting") counts more, and tells apart tools that share the stems.
+Terms are unordered stems, so "post" finds "posting", and "pull issues" finds "issue a pull". Surface forms (unstemmed
+words) and pairs of adjacent words add to the score, to rank tools that share the same stems.
 """
 
 from __future__ import annotations
@@ -16,20 +16,25 @@ __all__ = ["adjacent_words", "pair_term"]
 
 
 def adjacent_words(forms: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the words next to each other, function words left out.
+    """Return the pairs of adjacent words, ignoring function words.
 
-    Scripts without spaces are left out too: their terms are pairs already.
+    Scripts without spaces give no pairs: their terms are pairs already.
 
     Example:
         >>> adjacent_words(["list", "the", "pull", "requests"])
         [('list', 'pull'), ('pull', 'requests')]
     """
-    telling = [form for form in forms if form not in FUNCTION_WORDS]
-    if any(form >= FIRST_UNSPACED for form in telling):
-        telling = ["" if is_unspaced(form) else form for form in telling]
-    return [(a, b) for a, b in pairwise(telling) if a != b and a and b]
+    content_words = [form for form in forms if form not in FUNCTION_WORDS]
+    if any(form >= FIRST_UNSPACED for form in content_words):
+        content_words = ["" if is_unspaced(form) else form for form in content_words]
+    return [(a, b) for a, b in pairwise(content_words) if a != b and a and b]
 
 
-def pair_term(neighbours: tuple[str, str]) -> str:
-    """Return two words as one to be indexed; no word has an underscore in it."""
-    return "_".join(neighbours)
+def pair_term(words: tuple[str, str]) -> str:
+    """Return two words as one term for the index. Words contain no underscore, so the result is unique.
+
+    Example:
+        >>> pair_term(("pull", "requests"))
+        'pull_requests'
+    """
+    return "_".join(words)

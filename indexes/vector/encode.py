@@ -12,7 +12,7 @@ from ...errors import AsyncCallableError, IndexingError, MissingExtraError, Tool
 from ...text import replace_surrogates, short_repr
 from ..protocols import Embedder
 from ..reference import ToolReference
-from ..text.clauses import clauses
+from ..text.clauses import split_clauses
 from ..text.quotes import remove_quoted
 from ..text.scripts import count_words
 from .cache import EmbeddingCache
@@ -94,7 +94,7 @@ def embed_query(embedder: Embedder, query: str, width: int, *, long: int = LONG_
     unquoted = remove_quoted(text)
     if count_words(unquoted) >= _ENOUGH_UNQUOTED:
         text = unquoted.strip()
-    parts = clauses(text) if count_words(text) >= long else []
+    parts = split_clauses(text) if count_words(text) >= long else []
     prefix = getattr(embedder, "query_prefix", "")
     rows = unit_rows(embedder, [prefix + part for part in (text, *(parts if len(parts) > 1 else ()))], zeros=True)
     if rows.shape[1] != width:

@@ -12,7 +12,7 @@ from toolsearch.indexes import Bm25ToolIndex, ToolReference
 from toolsearch.indexes.lexical.query import parse
 from toolsearch.indexes.lexical.tool_terms import TermsCache, analyze_tool, parameter_strings, shared_terms_cache
 from toolsearch.indexes.lexical.vocabulary import Vocabulary
-from toolsearch.indexes.text.clauses import clauses
+from toolsearch.indexes.text.clauses import split_clauses
 
 WORD = st.sampled_from(["weather", "city", "email", "send", "list", "file", "issue", "create", "chart", "table"])
 
@@ -73,12 +73,12 @@ def test_the_order_of_clauses_does_not_matter() -> None:
 )
 def test_a_request_falls_into_clauses(text: str, expected: list[str]) -> None:
     """At sentence ends and connectors; short parts stay with their neighbour."""
-    assert [part for part in clauses(text) if part] == expected
+    assert [part for part in split_clauses(text) if part] == expected
 
 
 def test_a_long_text_has_a_bounded_number_of_clauses() -> None:
     """And no word of it is lost."""
-    parts = clauses("This is sentence number one. " * 500)
+    parts = split_clauses("This is sentence number one. " * 500)
     assert len(parts) == 12
     assert sum(part.count("number") for part in parts) == 500
 

@@ -9,7 +9,7 @@ from toolsearch.indexes.lexical.query import parse
 from toolsearch.indexes.lexical.tool_terms import analyze_tool
 from toolsearch.indexes.lexical.vocabulary import Vocabulary
 from toolsearch.indexes.text.quotes import quoted_values, remove_quoted
-from toolsearch.indexes.text.synonyms import synonyms
+from toolsearch.indexes.text.synonyms import synonyms_of
 
 INDEXES = pytest.mark.parametrize("make", [Bm25ToolIndex, RegexToolIndex])
 
@@ -99,10 +99,10 @@ def test_the_word_itself_goes_before_its_synonym() -> None:
 def test_synonyms_are_mutual_and_never_the_word_itself() -> None:
     """Whichever is said, the other is found."""
     for term in ("delet", "creat", "updat", "buy", "list", "order"):
-        assert synonyms(term)
-        assert term not in synonyms(term)
-        assert all(term in synonyms(other) for other in synonyms(term))
-    assert synonyms("weather") == {}
+        assert synonyms_of(term)
+        assert term not in synonyms_of(term)
+        assert all(term in synonyms_of(other) for other in synonyms_of(term))
+    assert synonyms_of("weather") == {}
 
 
 def test_words_that_most_tools_have_are_left_out_of_long_requests_among_many() -> None:

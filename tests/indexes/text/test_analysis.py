@@ -158,7 +158,7 @@ def test_remembering_changes_nothing(text: str) -> None:
 
 def test_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many words there are, only so many are kept."""
-    monkeypatch.setattr(analysis, "_REMEMBERED", 50)
+    monkeypatch.setattr(analysis, "_MAX_CACHED_WORDS", 50)
     monkeypatch.setattr(analysis, "_word_terms", {})
     terms(" ".join(f"word{number}" for number in range(500)))
     assert len(analysis._word_terms) <= 50
