@@ -134,6 +134,18 @@ def test_the_readme_names_every_public_package() -> None:
     assert named == {path.parent.name for path in (ROOT / "toolsearch").glob("*/__init__.py")}
 
 
+def test_the_log_page_lists_every_event() -> None:
+    page = (ROOT / "docs" / "how-to" / "observability.md").read_text("utf-8")
+    events = {
+        event
+        for folder in ("toolsearch", "indexes", "eviction")
+        for path in (ROOT / folder).rglob("*.py")
+        for event in re.findall(r'"(toolsearch\.[a-z_]+) ', path.read_text("utf-8"))
+    }
+    assert events
+    assert {event for event in events if f"`{event}`" not in page} == set()
+
+
 def modules() -> list[str]:
     found = (info.name for info in pkgutil.walk_packages(toolsearch.__path__, "toolsearch."))
     return ["toolsearch", *sorted(name for name in found if not name.endswith("__main__"))]
