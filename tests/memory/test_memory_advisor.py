@@ -38,7 +38,7 @@ from toolsearch import (
     UserMessage,
 )
 from toolsearch.disclosure.search_tool import SEARCH_TOOL
-from toolsearch.memory.turns import half_pairs
+from toolsearch.memory.turns import unpaired_call_ids
 from toolsearch.testing import ScriptedChatModel, ScriptedStream
 
 Ask = Callable[..., Any]
@@ -297,7 +297,7 @@ def test_a_history_with_a_half_pair_in_it_is_sent_and_stored_without(ask: Ask, o
     memory.repository.append(SessionKey("s"), [U("1"), A("Wait.", (ToolCall("c", "add"),)), U("2"), A("two")])
     client, model = client_of(["three", "four"], memory, order=order)
     ask(client, messages=[U("x"), A("", (ToolCall("d", "add"),)), A("y"), U("3")], session_id="s")
-    assert half_pairs(memory.messages("s")[4:]) == ()
+    assert unpaired_call_ids(memory.messages("s")[4:]) == ()
     ask(client, "4", session_id="s")
     assert sent(model)[-1] == ["u:1", "a:Wait.", "u:2", "a:two", "u:x", "a:y", "u:3", "a:three", "u:4"]
 
@@ -465,7 +465,7 @@ def test_limits_count_the_whole_turn_and_leave_a_valid_history(ask: Ask, order: 
     assert "limit of 2 calls" in reply.messages[4].text
     stored = memory.messages("s")
     assert stored == ((U("sum?"), *reply.messages) if order == INSIDE else (U("sum?"), reply.message))
-    assert half_pairs(stored) == ()
+    assert unpaired_call_ids(stored) == ()
     # The next turn has its calls anew.
     client, _ = client_of([[add_call(1, 1)], "Two."], memory, ToolCallingAdvisor(limits=limits), order=order)
     assert ask(client, "1 + 1?", session_id="s").response.text == "Two."
@@ -604,7 +604,7 @@ def test_parallel_turns_of_one_session_are_stored_one_after_the_other(order: int
         return "met"
 
     def script(request: Any) -> Any:
-        assert half_pairs(request.messages) == ()
+        assert unpaired_call_ids(request.messages) == ()
         return "Done." if isinstance(request.messages[-1], ToolMessage) else [("wait", {})]
 
     with SqliteRepository(tmp_path / "chats.db") as repository:

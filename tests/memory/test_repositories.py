@@ -1,4 +1,4 @@
-"""Where conversations are kept: the contract over all repositories, and what is SQLite's own."""
+"""Repositories: the contract for both of them, and the features of SQLite."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ KEY = SessionKey("ann")
 
 
 class TestInMemoryContract(ChatMemoryRepositorySuite):
-    """In this process."""
+    """The repository contract in memory."""
 
     def make_repository(self) -> InMemoryRepository:
         return InMemoryRepository()
 
 
 class TestSqliteContract(ChatMemoryRepositorySuite):
-    """In a file."""
+    """The repository contract in an SQLite file."""
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path):
@@ -67,22 +67,21 @@ def path(tmp_path) -> Path:
     return tmp_path / "chats.db"
 
 
-def test_nothing_is_opened_before_first_use(path):
-    """A repository can be made at import time, and in a process that will fork."""
+def test_file_is_opened_at_first_use(path):
+    """A repository can be made at import time and before a fork."""
     SqliteRepository(path)
     assert not path.exists()
 
 
-def test_a_conversation_survives_the_repository(path):
-    """What one process stored, the next one has."""
+def test_conversation_outlives_the_repository(path):
     with SqliteRepository(path) as first:
         first.append(KEY, [UserMessage("Hi"), AssistantMessage("Hello")])
     with SqliteRepository(str(path)) as second:
         assert second.load(KEY) == (UserMessage("Hi"), AssistantMessage("Hello"))
 
 
-def test_the_file_is_in_wal_mode(path):
-    """Readers do not wait for a writer."""
+def test_readers_do_not_wait_for_a_writer(path):
+    """The file is in WAL mode."""
     with SqliteRepository(path) as repository:
         repository.append(KEY, [UserMessage("Hi")])
         other = sqlite3.connect(path, isolation_level=None)
@@ -96,8 +95,8 @@ def test_the_file_is_in_wal_mode(path):
             other.close()
 
 
-def test_a_file_that_stays_locked_is_told_of(path):
-    """After the timeout, with the file named, and nothing half written."""
+def test_locked_file_raises_after_the_timeout(path):
+    """The error names the file, and nothing is half written."""
     with SqliteRepository(path, timeout=0) as repository:
         repository.append(KEY, [UserMessage("1")])
         other = sqlite3.connect(path, isolation_level=None)
@@ -114,8 +113,7 @@ def test_a_file_that_stays_locked_is_told_of(path):
         assert repository.load(KEY) == (UserMessage("1"), UserMessage("3"))
 
 
-def test_a_file_that_is_no_database_is_told_of(path):
-    """Whatever lies at the path is left as it is."""
+def test_file_of_another_format_raises_and_stays_unchanged(path):
     path.write_text("These are my notes, and no database at all. " * 50)
     before = path.read_bytes()
     repository = SqliteRepository(path)
@@ -124,27 +122,26 @@ def test_a_file_that_is_no_database_is_told_of(path):
     assert path.read_bytes() == before
 
 
-def test_a_folder_that_does_not_exist_is_told_of(tmp_path):
-    """It is not made: the path may be a slip."""
+def test_missing_folder_raises(tmp_path):
+    """The folder is not created, as the path may be a typo."""
     with pytest.raises(MemoryStoreError, match="unable to open"):
         SqliteRepository(tmp_path / "no" / "chats.db").load(KEY)
 
 
 @pytest.mark.parametrize("wrong", ["", ":memory:"])
-def test_a_database_without_a_file_is_refused(wrong):
-    """Each connection would have its own."""
+def test_in_memory_database_is_refused(wrong):
+    """Each connection would have a database of its own."""
     with pytest.raises(ConfigurationError, match="InMemoryRepository"):
         SqliteRepository(wrong)
 
 
-def test_a_negative_timeout_is_refused(path):
-    """It cannot work."""
+def test_negative_timeout_is_refused(path):
     with pytest.raises(ConfigurationError, match="timeout"):
         SqliteRepository(path, timeout=-1)
 
 
-def test_a_newer_schema_is_refused_and_left_alone(path):
-    """An old version must not write into what it does not understand."""
+def test_newer_schema_is_refused(path):
+    """An old version of the library does not write into a newer file."""
     with SqliteRepository(path) as repository:
         repository.append(KEY, [UserMessage("Hi")])
     with sqlite3.connect(path) as connection:
@@ -166,8 +163,8 @@ def test_a_newer_schema_is_refused_and_left_alone(path):
     connection.close()
 
 
-def test_an_older_schema_is_migrated_step_by_step(path, monkeypatch):
-    """A file of version 1 is brought to version 3 in one transaction, with what it holds."""
+def test_older_schema_is_migrated_step_by_step(path, monkeypatch):
+    """A file of version 1 becomes version 3 in one transaction and keeps its messages."""
     with SqliteRepository(path) as old:
         old.append(KEY, [UserMessage("Hi")])
     done = []
@@ -191,8 +188,8 @@ def test_an_older_schema_is_migrated_step_by_step(path, monkeypatch):
     connection.close()
 
 
-def test_a_migration_that_fails_leaves_the_file_as_it_was(path, monkeypatch):
-    """The next start tries again from the same version."""
+def test_failed_migration_is_rolled_back(path, monkeypatch):
+    """The next start tries the same migration again."""
     with SqliteRepository(path) as old:
         old.append(KEY, [UserMessage("Hi")])
 
@@ -208,8 +205,8 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(path, monkeypatch):
         assert again.load(KEY) == (UserMessage("Hi"),)
 
 
-def test_other_tables_of_the_file_are_left_alone(path):
-    """The file may be the application's own."""
+def test_other_tables_of_the_file_stay_unchanged(path):
+    """The file may belong to the application."""
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE messages (id INTEGER)")
     connection.execute("INSERT INTO messages VALUES (7)")
@@ -223,8 +220,7 @@ def test_other_tables_of_the_file_are_left_alone(path):
     connection.close()
 
 
-def test_it_can_be_used_again_after_it_was_closed(path):
-    """Closing closes connections; it ends nothing."""
+def test_repository_can_be_used_after_close(path):
     repository = SqliteRepository(path)
     repository.append(KEY, [UserMessage("1")])
     repository.close()
@@ -235,7 +231,7 @@ def test_it_can_be_used_again_after_it_was_closed(path):
 
 
 def open_files(path: Path) -> list[str]:
-    """The files of the database that this process has open."""
+    """Return the names of the database files that this process has open."""
     found = []
     for entry in Path("/proc/self/fd").iterdir():
         try:
@@ -250,7 +246,7 @@ def open_files(path: Path) -> list[str]:
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 @pytest.mark.parametrize("end", ["close", "drop"])
 def test_no_connection_is_left_open(path, end):
-    """Neither after `close`, of whichever threads used it, nor when the repository is dropped."""
+    """Neither `close` nor a dropped repository leaks a connection of any thread."""
     repository = SqliteRepository(path)
     threads = [threading.Thread(target=repository.append, args=(KEY, [UserMessage("Hi")])) for _ in range(6)]
     for thread in threads:
@@ -266,7 +262,7 @@ def test_no_connection_is_left_open(path, end):
     assert open_files(path) == []
 
 
-def test_a_connection_in_use_is_closed_when_it_is_done(path):
+def test_connection_in_use_is_closed_after_its_call(path):
     """`close` during a call of another thread neither breaks the call nor leaks its connection."""
     repository = SqliteRepository(path)
     repository.append(KEY, [UserMessage("1")])
@@ -294,7 +290,7 @@ WRITER = """
 
 
 def test_several_processes_write_one_file(path):
-    """They open the new file at the same moment; every turn is there, whole, and in the order of its process."""
+    """Processes that open a new file at the same moment lose no turn, and keep the order of each process."""
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(WRITER), str(path)]
     writers = [
         subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -329,8 +325,8 @@ def forked(repository: SqliteRepository) -> None:
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
-def test_a_forked_process_does_not_use_the_connections_of_its_parent(path):
-    """As in a web server that forks its workers after the repository was used."""
+def test_forked_process_leaves_connections_of_its_parent(path):
+    """A web server may fork its workers after it used the repository."""
     repository = SqliteRepository(path)
     repository.append(KEY, [UserMessage("parent")])
     child = multiprocessing.get_context("fork").Process(target=forked, args=(repository,))
@@ -342,8 +338,7 @@ def test_a_forked_process_does_not_use_the_connections_of_its_parent(path):
     repository.close()
 
 
-def test_importing_the_library_does_not_import_sqlite():
-    """It is imported when a repository is used."""
+def test_sqlite_is_imported_at_first_use():
     code = "import sys, toolsearch; toolsearch.SqliteRepository; sys.exit('sqlite3' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -362,8 +357,7 @@ messages = st.one_of(
 
 
 @given(messages)
-def test_any_message_comes_back_equal(message):
-    """Whatever it holds."""
+def test_encoded_message_is_decoded_equal(message):
     assert decode_message(encode_message(message)) == message
 
 
@@ -378,7 +372,7 @@ def test_any_message_comes_back_equal(message):
         (Media, {"mime_type", "data", "url"}),
     ],
 )
-def test_every_field_of_a_message_is_encoded(kind, names):
+def test_every_message_field_is_encoded(kind, names):
     """A new field needs a new format: change the encoding, `FORMAT`, and this list."""
     assert {field.name for field in fields(kind)} == names
 
@@ -389,9 +383,15 @@ def test_a_tool_message_of_the_first_format_is_read_without_a_marker():
     assert decode_message(row) == ToolMessage("1", "tool_search", "Found.")
 
 
+def test_message_of_format_1_is_read():
+    """Messages that were stored before tool results had `revealed` stay readable."""
+    body = b'{"format":1,"role":"tool","tool_call_id":"1","name":"add","content":"3"}'
+    assert decode_message(body) == ToolMessage("1", "add", "3", revealed=None)
+
+
 @pytest.mark.parametrize("change", [{"format": FORMAT + 1}, {"role": "developer"}])
-def test_a_message_of_a_newer_version_is_refused(change):
-    """Rather than read with what it adds left out."""
+def test_message_of_a_newer_version_is_refused(change):
+    """A message is not read without the fields that a newer version added."""
     value = {**json.loads(encode_message(UserMessage("Hi"))), **change}
     with pytest.raises(MemoryStoreError, match="newer version"):
         decode_message(json.dumps(value).encode())
@@ -414,9 +414,8 @@ def test_a_message_of_a_newer_version_is_refused(change):
         b"[" * 100_000,
     ],
 )
-def test_what_is_no_message_is_told_of(body):
-    """With the beginning of what is stored."""
-    with pytest.raises(MemoryStoreError, match="cannot be read"):
+def test_invalid_body_raises(body):
+    with pytest.raises(MemoryStoreError, match="cannot read"):
         decode_message(body)
 
 
@@ -426,16 +425,16 @@ class Fancy(UserMessage):
 
 
 @pytest.mark.parametrize("wrong", [Fancy("Hi"), "Hi", None])
-def test_what_would_be_lost_is_not_stored(path, wrong):
-    """A class of the application's own holds what could not be read back."""
+def test_message_subclasses_are_refused(path, wrong):
+    """Fields of a subclass could not be read back."""
     with SqliteRepository(path) as repository:
         with pytest.raises(ConfigurationError, match=type(wrong).__name__):
             repository.append(KEY, [UserMessage("first"), wrong])
         assert repository.load(KEY) == ()
 
 
-def test_a_long_conversation_with_media_is_stored(path):
-    """A thousand turns, an image of a few megabytes."""
+def test_long_conversation_with_media_is_stored(path):
+    """A conversation can have a thousand turns and an image of three megabytes."""
     image = Media("image/png", os.urandom(3_000_000))
     turns = [m for n in range(1000) for m in (UserMessage(f"{n}"), AssistantMessage(f"answer {n}"))]
     with SqliteRepository(path) as repository:
@@ -445,14 +444,14 @@ def test_a_long_conversation_with_media_is_stored(path):
 
 
 @pytest.mark.parametrize("wrong", [InMemoryRepository, object(), None, "chats.db"])
-def test_chat_memory_takes_repositories_only(wrong):
-    """The class instead of an instance is the most common slip."""
-    with pytest.raises(ConfigurationError, match="not a repository"):
+def test_chat_memory_rejects_other_objects_as_repository(wrong):
+    """A class instead of an instance is the most common mistake."""
+    with pytest.raises(ConfigurationError, match=r"repository must be .*InMemoryRepository\(\)"):
         ChatMemory(wrong)
 
 
-def test_chat_memory_refuses_half_pairs_and_strangers():
-    """A compaction that cuts between call and result is told of before it is stored."""
+def test_chat_memory_refuses_unpaired_calls_and_other_objects():
+    """A compaction that separates a tool call from its result fails before it is stored."""
     memory = ChatMemory(InMemoryRepository())
     pair = [AssistantMessage("", (ToolCall("c1", "add"),)), ToolMessage("c1", "add", "3")]
     memory.append("s", pair)
@@ -461,13 +460,13 @@ def test_chat_memory_refuses_half_pairs_and_strangers():
             memory.replace("s", wrong)
         with pytest.raises(ConfigurationError, match="c1"):
             memory.append("s", wrong)
-    with pytest.raises(ConfigurationError, match="made of messages"):
+    with pytest.raises(ConfigurationError, match=r"message objects, got 'Hi'; write UserMessage"):
         memory.append("s", ["Hi"])
     assert memory.messages("s") == tuple(pair)
 
 
-def test_chat_memory_is_for_the_application():
-    """Read, list, import, compact, delete: per tenant."""
+def test_chat_memory_reads_compacts_and_deletes_conversations():
+    """The methods of the application act on the sessions of one tenant."""
     memory = ChatMemory(InMemoryRepository())
     memory.append("s", [UserMessage("1"), UserMessage("2")])
     memory.append("t", [UserMessage("3")], tenant_id="acme")

@@ -1,4 +1,4 @@
-"""Windows cut at whole turns, whatever the conversation; and how stored and given messages are joined."""
+"""Memory windows keep whole turns, and stored and given messages are joined without duplicates."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from toolsearch import (
     TurnWindow,
     UserMessage,
 )
-from toolsearch.memory.turns import half_pairs, join, split_turns, whole_pairs
-from toolsearch.memory.window import windowed
+from toolsearch.memory.turns import drop_unpaired, join_conversation, split_turns, unpaired_call_ids
+from toolsearch.memory.window import apply_window
 
 
 class WordCounter:
@@ -48,7 +48,7 @@ ids = st.sampled_from("abc")
 
 @st.composite
 def turns(draw):
-    """A turn as the loop makes it: user messages, rounds of calls and results, an answer."""
+    """Draw a turn as the loop makes it: user messages, rounds of tool calls and results, an answer."""
     messages = [U(draw(words)) for _ in range(draw(st.integers(1, 2)))]
     for _ in range(draw(st.integers(0, 3))):
         called = draw(st.lists(ids, min_size=1, max_size=3, unique=True))
@@ -71,53 +71,52 @@ windows = st.one_of(
 
 
 @given(conversations, turns(), windows)
-def test_a_window_cuts_at_a_user_message_and_splits_no_pair(past, current, window):
-    """What is kept is the end of the conversation, and begins where a turn does."""
-    kept = windowed(past, current, window)
+def test_window_keeps_whole_turns_and_pairs(past, current, window):
+    """A window keeps the end of a conversation, from the start of a turn, without unpaired tool calls."""
+    kept = apply_window(past, current, window)
     assert list(kept) == past[len(past) - len(kept) :]
     assert not kept or isinstance(kept[0], U)
     assert not kept or len(kept) == len(past) or not isinstance(past[len(past) - len(kept) - 1], U)
-    assert half_pairs([*kept, *current]) == ()
+    assert unpaired_call_ids([*kept, *current]) == ()
 
 
 @given(conversations, turns(), st.integers(1, 8))
-def test_a_turn_window_keeps_that_many_turns(past, current, size):
-    """The current one is one of them."""
-    kept = windowed(past, current, TurnWindow(size))
+def test_turn_window_counts_the_current_turn(past, current, size):
+    """A turn window keeps its number of turns, the current one included."""
+    kept = apply_window(past, current, TurnWindow(size))
     assert len(split_turns([*kept, *current])) == min(size, len(split_turns(past)) + 1)
 
 
 @given(conversations, turns(), st.integers(1, 60))
-def test_a_token_window_keeps_as_much_as_fits(past, current, size):
-    """One turn more would be too much, and the current one is kept in any case."""
+def test_token_window_keeps_as_many_turns_as_fit(past, current, size):
+    """One more turn would exceed the window."""
     window = TokenWindow(size, WordCounter())
 
     def count(messages):
         return sum(window._count([message]) for message in messages)
 
-    kept = windowed(past, current, window)
+    kept = apply_window(past, current, window)
     assert not kept or count([*kept, *current]) <= size
     older = split_turns(past[: len(past) - len(kept)])
     if older:
         assert count([*older[-1], *kept, *current]) > size
 
 
-def test_a_turn_that_is_larger_than_the_window_is_sent_whole():
-    """The model must see what it is asked, and all its calls with their results."""
+def test_current_turn_larger_than_the_window_is_sent_whole():
+    """The current turn is sent even if it alone exceeds the window."""
     current = [U("word " * 99), call("a"), result("a", "word " * 99)]
-    assert windowed([U("1"), A("one")], current, TokenWindow(10)) == ()
+    assert apply_window([U("1"), A("one")], current, TokenWindow(10)) == ()
 
 
-def test_a_token_window_counts_calls_and_results():
-    """They are what makes agents' conversations long."""
+def test_token_window_counts_tool_calls_and_results():
     past = [U("1"), call("a"), result("a", "word " * 10), A("one"), U("2"), A("two")]
     # add{} is one word, the result ten, the rest three: 14
-    assert len(windowed(past, [], TokenWindow(16, WordCounter()))) == 6
-    assert len(windowed(past, [], TokenWindow(13, WordCounter()))) == 2
+    assert len(apply_window(past, [], TokenWindow(16, WordCounter()))) == 6
+    assert len(apply_window(past, [], TokenWindow(13, WordCounter()))) == 2
 
 
-def test_a_window_by_tokens_does_not_count_what_it_leaves_out():
-    """A request costs what is sent, not what was ever said."""
+def test_token_window_counts_only_what_it_keeps():
+    """The cost of a window does not grow with the whole conversation."""
 
     class Counting(WordCounter):
         calls = 0
@@ -128,20 +127,12 @@ def test_a_window_by_tokens_does_not_count_what_it_leaves_out():
 
     counter = Counting()
     past = [message for n in range(500) for message in (U("one two three"), A("four five"))]
-    assert len(windowed(past, [U("six")], TokenWindow(21, counter))) == 8
+    assert len(apply_window(past, [U("six")], TokenWindow(21, counter))) == 8
     assert counter.calls < 20
 
 
-@pytest.mark.parametrize("make", [TurnWindow, TokenWindow])
-@pytest.mark.parametrize("wrong", [0, -1])
-def test_an_empty_window_is_refused(make, wrong):
-    """It could not even hold the question."""
-    with pytest.raises(ConfigurationError, match="1 "):
-        make(wrong)
-
-
-def test_an_own_window_counts_turns_and_so_cannot_split_one():
-    """Any number is taken: too many is all, a negative one none."""
+def test_custom_window_counts_turns():
+    """A custom window may return any whole number: too many keeps all turns, a negative number none."""
 
     class Own:
         answer = 0
@@ -153,51 +144,50 @@ def test_an_own_window_counts_turns_and_so_cannot_split_one():
     window = Own()
     lengths = []
     for window.answer in (-3, 0, 1, 2, 99):
-        lengths.append(len(windowed(past, [], window)))
+        lengths.append(len(apply_window(past, [], window)))
     assert lengths == [0, 0, 2, 6, 6]
     window.answer = "all"
-    with pytest.raises(ConfigurationError, match=r"Own\.keep must return how many"):
-        windowed(past, [], window)
+    with pytest.raises(ConfigurationError, match=r"Own\.keep must return the number of turns"):
+        apply_window(past, [], window)
 
 
 @pytest.mark.parametrize("wrong", [20, TurnWindow, object()])
-def test_what_is_no_window_is_refused(wrong):
-    """Where the memory is made, with what to write instead."""
+def test_chat_memory_rejects_other_objects_as_window(wrong):
     with pytest.raises(ConfigurationError, match=r"write TurnWindow\(20\)"):
         ChatMemory(InMemoryRepository(), wrong)
 
 
 @given(anything)
-def test_what_is_left_of_any_messages_has_whole_pairs_only(messages):
-    """Texts and whole pairs stay; nothing is made up."""
-    kept = whole_pairs(messages)
-    assert half_pairs(kept) == ()
-    assert whole_pairs(kept) == kept
+def test_drop_unpaired_leaves_only_pairs(messages):
+    """Texts and paired calls stay, and nothing is added."""
+    kept = drop_unpaired(messages)
+    assert unpaired_call_ids(kept) == ()
+    assert drop_unpaired(kept) == kept
     assert [m for m in kept if isinstance(m, U)] == [m for m in messages if isinstance(m, U)]
     assert [m.text for m in kept if isinstance(m, A) and m.text] == [
         m.text for m in messages if isinstance(m, A) and m.text
     ]
-    if not half_pairs(messages):
+    if not unpaired_call_ids(messages):
         assert [m for m in kept if m != A()] == [m for m in messages if m != A()]
 
 
-def test_a_call_without_its_result_goes_alone():
-    """Its siblings, and the text beside it, stay."""
+def test_drop_unpaired_keeps_siblings_and_text():
+    """Only the unpaired call is removed from a message."""
     two = AssistantMessage("Let me see.", call("a", "b").tool_calls)
-    assert whole_pairs([U("1"), two, result("b"), A("one")]) == (
+    assert drop_unpaired([U("1"), two, result("b"), A("one")]) == (
         U("1"),
         AssistantMessage("Let me see.", call("b").tool_calls),
         result("b"),
         A("one"),
     )
-    assert whole_pairs([U("1"), call("a")]) == (U("1"),)
-    assert whole_pairs([result("a"), U("1"), result("a")]) == (U("1"),)
-    assert whole_pairs([call("a"), U("no"), result("a")]) == (U("no"),)
+    assert drop_unpaired([U("1"), call("a")]) == (U("1"),)
+    assert drop_unpaired([result("a"), U("1"), result("a")]) == (U("1"),)
+    assert drop_unpaired([call("a"), U("no"), result("a")]) == (U("no"),)
 
 
 @given(conversations, conversations)
-def test_turns_are_the_messages(past, more):
-    """Nothing is lost or moved, and every turn but a first one without a user begins at one."""
+def test_split_turns_keeps_all_messages(past, more):
+    """Every turn but the first begins at a user message, and no message is lost or moved."""
     messages = [A("Hello!"), *past, *more]
     found = split_turns(messages)
     assert [message for turn in found for message in turn] == messages
@@ -230,19 +220,19 @@ PAST = (U("1"), call("a"), result("a"), A("one"), U("2"), A("two"), U("yes"), A(
         pytest.param((), PAST, (), 0, id="nothing"),
     ],
 )
-def test_what_a_request_has_already_is_not_added(given, past, current, known):
-    """The cases of what callers pass beside a stored conversation."""
-    joined = join(PAST, given)
+def test_join_adds_no_message_twice(given, past, current, known):
+    """Callers pass new messages, the whole conversation, a part of it, or examples."""
+    joined = join_conversation(PAST, given)
     assert (joined.past, joined.current, joined.known) == (past, given if current is None else current, known)
 
 
 @given(conversations, conversations, turns(), st.integers(0, 5))
-def test_no_turn_is_sent_twice_whatever_part_the_caller_has(past, more, new, left_out):
-    """Stored turns, then the new one: also if turns repeat each other word by word."""
+def test_join_sends_no_turn_twice(past, more, new, left_out):
+    """Stored turns come once, before the new one, even if turns have equal messages."""
     stored = [*past, *more]
     at = min(left_out, len(split_turns(stored)))
     own = [message for turn in split_turns(stored)[at:] for message in turn]
-    joined = join(stored, [*own, new[0]])
+    joined = join_conversation(stored, [*own, new[0]])
     sent = [*joined.past, *joined.current]
     assert sent[-1] == new[0]
     if own:
@@ -252,6 +242,6 @@ def test_no_turn_is_sent_twice_whatever_part_the_caller_has(past, more, new, lef
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, "3", True, None])
 @pytest.mark.parametrize("window", [TurnWindow, TokenWindow])
-def test_a_window_has_a_whole_size(window, size) -> None:
+def test_window_size_must_be_positive_whole_number(window, size) -> None:
     with pytest.raises(ConfigurationError, match="whole number"):
         window(size)

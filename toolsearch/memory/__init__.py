@@ -1,4 +1,14 @@
-"""Chat memory: what a session said before is sent with what it says now."""
+"""Chat memory: the stored conversation of a session is sent with each new message.
+
+Example:
+    >>> from toolsearch import ChatClient
+    >>> from toolsearch.testing import ScriptedChatModel
+    >>> memory = ChatMemory(InMemoryRepository(), TurnWindow(20))
+    >>> client = ChatClient(ScriptedChatModel(["Hello!"]), advisors=[MemoryAdvisor(memory)])
+    >>> _ = client.call("I am Ann.", session_id="s1")
+    >>> [message.text for message in memory.messages("s1")]
+    ['I am Ann.', 'Hello!']
+"""
 
 from .advisor import MemoryAdvisor
 from .chat_memory import ChatMemory

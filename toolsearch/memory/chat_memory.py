@@ -1,4 +1,4 @@
-"""`ChatMemory`: conversations in a repository, and how much of them is sent."""
+"""Chat memory: a repository of conversations and the window that limits what is sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 from ..errors import AsyncCallableError, ConfigurationError
 from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from .repository import AnyRepository, SessionKey
-from .turns import half_pairs
+from .turns import unpaired_call_ids
 from .window import MemoryWindow
 
 __all__ = ["ChatMemory"]
@@ -18,14 +18,17 @@ T = TypeVar("T")
 
 
 class ChatMemory:
-    """What a client remembers of its sessions; give it to a `MemoryAdvisor`. Safe from several threads.
+    """Conversations of a client's sessions, for a `MemoryAdvisor`. Safe from several threads.
+
+    The methods are for the application: to show, import, compact and delete conversations. With an async repository,
+    call the repository's own methods instead.
 
     Args:
-        repository: where conversations are kept, whole.
-        window: how much of one is sent; by default all of it.
+        repository: The storage, which keeps whole conversations.
+        window: The limit of what is sent of a conversation. By default, all of it is sent.
 
-    The methods are for the application: to show, import, compact and delete conversations. With an async repository
-    call the repository itself instead.
+    Raises:
+        ConfigurationError: If an argument is not a repository or a window.
 
     Example:
         >>> from toolsearch import ChatClient, InMemoryRepository, MemoryAdvisor
@@ -42,73 +45,81 @@ class ChatMemory:
         if isinstance(repository, type) or not all(
             callable(getattr(repository, name, None)) for name in ("load", "append", "replace", "delete", "sessions")
         ):
-            raise ConfigurationError(f"{repository!r} is not a repository: see ChatMemoryRepository for its methods")
+            raise ConfigurationError(
+                f"repository must be an instance with the methods of ChatMemoryRepository, got {repository!r}; "
+                "write InMemoryRepository() or SqliteRepository(path)"
+            )
         if window is not None and (isinstance(window, type) or not isinstance(window, MemoryWindow)):
-            raise ConfigurationError(f"{window!r} is not a window; write TurnWindow(20) or TokenWindow(50_000)")
+            raise ConfigurationError(
+                f"window must be an instance with a method keep(), got {window!r}; "
+                "write TurnWindow(20) or TokenWindow(50_000)"
+            )
         self.repository = repository
         self.window = window
 
     def messages(self, session_id: str, *, tenant_id: str | None = None) -> tuple[Message, ...]:
-        """Return the whole conversation as it is stored, oldest message first."""
-        return tuple(_now(self.repository.load(_key(session_id, tenant_id))))
+        """Return the whole stored conversation, oldest message first."""
+        return tuple(_sync_result(self.repository.load(_session_key(session_id, tenant_id))))
 
     def append(self, session_id: str, messages: Sequence[Message], *, tenant_id: str | None = None) -> None:
-        """Add `messages` to the conversation, together, e.g. to import one.
+        """Add `messages` to the conversation, together; for example to import one.
 
         Raises:
-            ConfigurationError: if they hold a tool call without its result, or the other way round.
+            ConfigurationError: If they hold a tool call without its result, or a result without its call.
         """
-        _now(self.repository.append(_key(session_id, tenant_id), _whole(messages)))
+        _validate_conversation(messages)
+        _sync_result(self.repository.append(_session_key(session_id, tenant_id), tuple(messages)))
 
     def replace(
         self, session_id: str, messages: Sequence[Message], *, tenant_id: str | None = None, upto: int | None = None
     ) -> None:
-        """Put `messages` in the place of the conversation, e.g. a summary of it.
+        """Replace the conversation, for example by a summary of it.
 
-        A turn of the session that is going on meanwhile is stored after them when it ends. System messages among
+        A turn of the session that runs meanwhile is stored after `messages` when it ends. System messages among
         them are sent with every request of the session, whatever the window.
 
         Args:
-            session_id: whose conversation.
-            messages: what it is to be.
-            tenant_id: the customer it belongs to.
-            upto: replace only this many messages from the beginning: those that were read when `messages` was made.
-                What was stored since then stays.
+            session_id: The session.
+            messages: The new messages.
+            tenant_id: The tenant that the session belongs to.
+            upto: The number of messages to replace, counted from the oldest: those that the caller has read to make
+                `messages`. Messages stored since then stay. None replaces all.
 
         Raises:
-            ConfigurationError: if they hold a tool call without its result, or the other way round.
+            ConfigurationError: If they hold a tool call without its result, or a result without its call.
         """
-        _now(self.repository.replace(_key(session_id, tenant_id), _whole(messages), upto=upto))
+        _validate_conversation(messages)
+        _sync_result(self.repository.replace(_session_key(session_id, tenant_id), tuple(messages), upto=upto))
 
     def delete(self, session_id: str, *, tenant_id: str | None = None) -> None:
-        """Forget the conversation."""
-        _now(self.repository.delete(_key(session_id, tenant_id)))
+        """Delete the conversation. An unknown one is ignored."""
+        _sync_result(self.repository.delete(_session_key(session_id, tenant_id)))
 
     def sessions(self, *, tenant_id: str | None = None) -> tuple[str, ...]:
-        """Return the ids of the sessions of one tenant, or of those without a tenant, sorted."""
-        return tuple(key.session_id for key in _now(self.repository.sessions()) if key.tenant_id == tenant_id)
+        """Return the sorted ids of the sessions of one tenant, or of those without a tenant."""
+        keys = _sync_result(self.repository.sessions())
+        return tuple(key.session_id for key in keys if key.tenant_id == tenant_id)
 
 
-def _key(session_id: str, tenant_id: str | None) -> SessionKey:
+def _session_key(session_id: str, tenant_id: str | None) -> SessionKey:
     if not isinstance(session_id, str) or not session_id.strip():
-        raise ConfigurationError(f"session_id must be a non-empty string, not {session_id!r}")
+        raise ConfigurationError(f"session_id must be a non-empty string, got {session_id!r}")
     return SessionKey(session_id, tenant_id)
 
 
-def _whole(messages: Sequence[Message]) -> tuple[Message, ...]:
+def _validate_conversation(messages: Sequence[Message]) -> None:
     kinds = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
-    strange = next((message for message in messages if not isinstance(message, kinds)), None)
-    if strange is not None:
-        raise ConfigurationError(f"a conversation is made of messages, not of {strange!r}")
-    halves = half_pairs(messages)
-    if halves:
+    for message in messages:
+        if not isinstance(message, kinds):
+            raise ConfigurationError(f"messages must be message objects, got {message!r}; write UserMessage(text)")
+    unpaired = unpaired_call_ids(messages)
+    if unpaired:
         raise ConfigurationError(
-            f"a tool call and its result are kept together; these ids have only one of the two: {', '.join(halves)}"
+            f"messages must hold each tool call together with its result; unpaired ids: {', '.join(unpaired)}"
         )
-    return tuple(messages)
 
 
-def _now(result: T | Awaitable[T]) -> T:
+def _sync_result(result: T | Awaitable[T]) -> T:
     if inspect.isawaitable(result):
         if inspect.iscoroutine(result):
             result.close()

@@ -1,4 +1,4 @@
-"""Messages as JSON and back, without loss: media, lone surrogates, tool calls to the byte."""
+"""Messages as JSON and back without loss: media, lone surrogates and tool calls byte for byte."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 from ..errors import ConfigurationError, MemoryStoreError
 from ..messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 
-__all__ = ["decode_message", "encode_message"]
+__all__ = ["FORMAT", "decode_message", "encode_message"]
 
 FORMAT = 2
-"""Of what this version writes; it reads this and all before. Raise it whenever a message gains a field."""
+"""The format that this version writes. It reads this one and all earlier ones. A new field needs a new format."""
 
 
 def encode_message(message: Message) -> bytes:
-    """Return `message` as JSON in UTF-8, in which lone surrogates are written as if they were characters.
+    """Encode `message` as JSON in UTF-8, with lone surrogates written like characters.
 
     Raises:
-        ConfigurationError: if it is not a message of this library.
+        ConfigurationError: If it is not a message of this library.
 
     Example:
         >>> encode_message(UserMessage("Hi"))
@@ -28,39 +28,38 @@ def encode_message(message: Message) -> bytes:
         >>> decode_message(encode_message(UserMessage("Hi"))) == UserMessage("Hi")
         True
     """
-    fields = _encoded(message)
-    lasting = {name: value for name, value in fields.items() if value not in ((), False, None)}
-    value = {"format": FORMAT, "role": message.role, **lasting}
-    # Not ASCII with escapes: two lone surrogates in a row would come back as one character.
+    fields = {name: value for name, value in _encoded_fields(message).items() if value not in ((), False, None)}
+    value = {"format": FORMAT, "role": message.role, **fields}
+    # Without ASCII escapes: two lone surrogates in a row would be decoded as one character.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def decode_message(body: bytes) -> Message:
-    """Return the message that `encode_message` wrote as `body`.
+    """Decode a message that `encode_message` wrote.
 
     Raises:
-        MemoryStoreError: if a newer version wrote it, or it is something else.
+        MemoryStoreError: If a newer version wrote it, or it is not an encoded message.
     """
     try:
         value = json.loads(body.decode("utf-8", "surrogatepass"))
-        written = value["format"]
+        version = value["format"]
         role = value["role"]
-        if written > FORMAT or role not in _READERS:
+        if version > FORMAT or role not in _DECODERS:
             raise MemoryStoreError(
-                f"a stored message has format {written} and role {role!r}; this version of toolsearch reads formats up "
-                f"to {FORMAT} with roles {', '.join(_READERS)}. A newer version wrote it: upgrade toolsearch here"
+                f"a stored message has format {version} and role {role!r}, but this version of toolsearch reads "
+                f"formats up to {FORMAT} with roles {', '.join(_DECODERS)}. A newer version wrote it: upgrade"
             )
-        return _READERS[role](value)
+        return _DECODERS[role](value)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise MemoryStoreError(f"a stored message cannot be read ({error!r}): {body[:200]!r}") from error
+        raise MemoryStoreError(f"cannot read a stored message ({error!r}): {body[:200]!r}") from error
 
 
-def _encoded(message: Message) -> dict[str, Any]:
-    # Exact classes: a subclass may hold what would be lost here.
+def _encoded_fields(message: Message) -> dict[str, Any]:
+    # Exact classes: the fields of a subclass would be lost.
     if type(message) is SystemMessage:
         return {"text": message.text}
     if type(message) is UserMessage:
-        return {"text": message.text, "media": _encoded_media(message.media)}
+        return {"text": message.text, "media": _encode_media(message.media)}
     if type(message) is AssistantMessage:
         calls = tuple([call.id, call.name, call.arguments] for call in message.tool_calls)
         return {"text": message.text, "calls": calls}
@@ -70,38 +69,46 @@ def _encoded(message: Message) -> dict[str, Any]:
             "name": message.name,
             "content": message.text,
             "is_error": message.is_error,
-            "media": _encoded_media(message.media),
-            "revealed": None if message.revealed is None else list(message.revealed),
+            "media": _encode_media(message.media),
+            "revealed": None if message.revealed is None else list(message.revealed),  # [] is not None: keep it
         }
-    raise ConfigurationError(f"memory cannot keep {type(message).__name__}, it keeps the four kinds of message")
+    raise ConfigurationError(
+        "messages must be of the classes SystemMessage, UserMessage, AssistantMessage and ToolMessage, "
+        f"got {type(message).__name__}"
+    )
 
 
-def _encoded_media(media: tuple[Media, ...]) -> tuple[dict[str, str | None], ...]:
+def _encode_media(media: tuple[Media, ...]) -> tuple[dict[str, str | None], ...]:
     return tuple(
         {"type": part.mime_type, "data": b64encode(part.data).decode("ascii"), "url": part.url} for part in media
     )
 
 
-def _media(value: Mapping[str, Any]) -> tuple[Media, ...]:
+def _decode_media(value: Mapping[str, Any]) -> tuple[Media, ...]:
     return tuple(
         Media(part["type"], b64decode(part["data"], validate=True), part["url"]) for part in value.get("media", ())
     )
 
 
-def _assistant(value: Mapping[str, Any]) -> AssistantMessage:
+def _decode_assistant(value: Mapping[str, Any]) -> AssistantMessage:
     calls = (ToolCall(tool_call_id, name, arguments) for tool_call_id, name, arguments in value.get("calls", ()))
     return AssistantMessage(value["text"], tuple(calls))
 
 
-def _tool(value: Mapping[str, Any]) -> ToolMessage:
-    is_error = value.get("is_error", False)
-    revealed = tuple(value["revealed"]) if "revealed" in value else None
-    return ToolMessage(value["tool_call_id"], value["name"], value["content"], is_error, _media(value), revealed)
+def _decode_tool(value: Mapping[str, Any]) -> ToolMessage:
+    return ToolMessage(
+        value["tool_call_id"],
+        value["name"],
+        value["content"],
+        is_error=value.get("is_error", False),
+        media=_decode_media(value),
+        revealed=tuple(value["revealed"]) if "revealed" in value else None,
+    )
 
 
-_READERS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {
+_DECODERS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {
     "system": lambda value: SystemMessage(value["text"]),
-    "user": lambda value: UserMessage(value["text"], _media(value)),
-    "assistant": _assistant,
-    "tool": _tool,
+    "user": lambda value: UserMessage(value["text"], _decode_media(value)),
+    "assistant": _decode_assistant,
+    "tool": _decode_tool,
 }

@@ -1,4 +1,4 @@
-"""`InMemoryRepository`: conversations in this process."""
+"""Conversations in the memory of this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["InMemoryRepository"]
 
 
 class InMemoryRepository:
-    """Keeps conversations until they are deleted or the process ends. Safe from several threads.
+    """Repository in memory: conversations last until they are deleted or the process ends. Safe from several threads.
 
     Example:
         >>> from toolsearch import UserMessage
@@ -39,7 +39,7 @@ class InMemoryRepository:
                 self._conversations.setdefault(key, []).extend(added)
 
     def replace(self, key: SessionKey, messages: Sequence[Message], *, upto: int | None = None) -> None:
-        """Put `messages` in the place of the first `upto` messages, or of all."""
+        """Replace the first `upto` messages, or all of them if `upto` is None."""
         added = tuple(messages)
         with self._lock:
             later = [] if upto is None else self._conversations.get(key, [])[max(0, upto) :]
@@ -49,12 +49,12 @@ class InMemoryRepository:
                 self._conversations.pop(key, None)
 
     def delete(self, key: SessionKey) -> None:
-        """Forget the conversation."""
+        """Delete the conversation. An unknown one is ignored."""
         with self._lock:
             self._conversations.pop(key, None)
 
     def sessions(self) -> Sequence[SessionKey]:
-        """Return the keys of all conversations that have messages."""
+        """Return the keys of all conversations that have messages, sorted by tenant (None first) and session."""
         with self._lock:
             keys = list(self._conversations)
         return sorted_keys(keys)

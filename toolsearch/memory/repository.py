@@ -1,4 +1,4 @@
-"""`ChatMemoryRepository`: where conversations are kept."""
+"""Repository protocols: storage for conversations, sync and async."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..messages import Message
 
-__all__ = ["AnyRepository", "AsyncChatMemoryRepository", "ChatMemoryRepository", "SessionKey"]
+__all__ = ["AnyRepository", "AsyncChatMemoryRepository", "ChatMemoryRepository", "SessionKey", "sorted_keys"]
 
 
 class SessionKey(NamedTuple):
-    """Whose conversation it is. Sessions of one id but of several tenants are different conversations.
+    """Key of a conversation: a session of one tenant. Equal session ids of two tenants are different conversations.
+
+    Args:
+        session_id: The session id.
+        tenant_id: The tenant that the session belongs to, or None.
 
     Example:
         >>> SessionKey("ann") == SessionKey("ann", tenant_id="acme")
@@ -24,26 +28,31 @@ class SessionKey(NamedTuple):
 
 @runtime_checkable
 class ChatMemoryRepository(Protocol):
-    """Keeps conversations as sequences of messages, whatever the messages are. Safe from several threads.
+    """Storage for conversations, which are sequences of messages of any kind. Safe from several threads.
 
-    Every method does all it has to do or nothing, and what one has done the next one sees, from any thread. An unknown
-    session is an empty conversation. `toolsearch.testing.ChatMemoryRepositorySuite` is this contract as tests.
+    Every method is atomic: it takes effect as a whole or not at all, and later calls from any thread see its effect.
+    An unknown session is an empty conversation. `toolsearch.testing.ChatMemoryRepositorySuite` tests this contract.
+
+    Example:
+        >>> from toolsearch.memory import InMemoryRepository
+        >>> isinstance(InMemoryRepository(), ChatMemoryRepository)
+        True
     """
 
     def load(self, key: SessionKey) -> Sequence[Message]:
-        """Return the conversation, oldest message first."""
+        """Return the conversation, oldest message first; empty if there is none."""
         ...
 
     def append(self, key: SessionKey, messages: Sequence[Message]) -> None:
-        """Add `messages` at the end, together: those of a parallel call come before or after all of them."""
+        """Add `messages` at the end, together: messages of a parallel call come before or after all of them."""
         ...
 
     def replace(self, key: SessionKey, messages: Sequence[Message], *, upto: int | None = None) -> None:
-        """Put `messages` in the place of the first `upto` messages, or of all; what came later stays after them."""
+        """Replace the first `upto` messages, or all of them if `upto` is None. Later ones stay at the end."""
         ...
 
     def delete(self, key: SessionKey) -> None:
-        """Forget the conversation."""
+        """Delete the conversation. An unknown one is ignored."""
         ...
 
     def sessions(self) -> Sequence[SessionKey]:
@@ -53,10 +62,29 @@ class ChatMemoryRepository(Protocol):
 
 @runtime_checkable
 class AsyncChatMemoryRepository(Protocol):
-    """A `ChatMemoryRepository` whose methods are async; it works with `acall` and `astream` only."""
+    """A `ChatMemoryRepository` with async methods. It works with `acall` and `astream` only.
+
+    Example:
+        >>> from toolsearch.memory import InMemoryRepository
+        >>> class AsyncInMemoryRepository:
+        ...     def __init__(self):
+        ...         self.inner = InMemoryRepository()
+        ...     async def load(self, key):
+        ...         return self.inner.load(key)
+        ...     async def append(self, key, messages):
+        ...         self.inner.append(key, messages)
+        ...     async def replace(self, key, messages, *, upto=None):
+        ...         self.inner.replace(key, messages, upto=upto)
+        ...     async def delete(self, key):
+        ...         self.inner.delete(key)
+        ...     async def sessions(self):
+        ...         return self.inner.sessions()
+        >>> isinstance(AsyncInMemoryRepository(), AsyncChatMemoryRepository)
+        True
+    """
 
     def load(self, key: SessionKey) -> Awaitable[Sequence[Message]]:
-        """Return the conversation, oldest message first."""
+        """Return the conversation, oldest message first; empty if there is none."""
         ...
 
     def append(self, key: SessionKey, messages: Sequence[Message]) -> Awaitable[None]:
@@ -64,21 +92,22 @@ class AsyncChatMemoryRepository(Protocol):
         ...
 
     def replace(self, key: SessionKey, messages: Sequence[Message], *, upto: int | None = None) -> Awaitable[None]:
-        """Put `messages` in the place of the first `upto` messages, or of all."""
+        """Replace the first `upto` messages, or all of them if `upto` is None."""
         ...
 
     def delete(self, key: SessionKey) -> Awaitable[None]:
-        """Forget the conversation."""
+        """Delete the conversation. An unknown one is ignored."""
         ...
 
     def sessions(self) -> Awaitable[Sequence[SessionKey]]:
-        """Return the keys of all conversations that have messages."""
+        """Return the keys of all conversations that have messages, sorted by tenant (None first) and session."""
         ...
 
 
 AnyRepository: TypeAlias = ChatMemoryRepository | AsyncChatMemoryRepository
+"""A sync or an async repository."""
 
 
 def sorted_keys(keys: Sequence[SessionKey]) -> tuple[SessionKey, ...]:
-    """The keys by tenant, None first, and session."""
+    """Sort keys by tenant, None first, and session."""
     return tuple(sorted(keys, key=lambda key: (key.tenant_id is not None, key.tenant_id or "", key.session_id)))

@@ -1,4 +1,4 @@
-"""Connections to an SQLite file, lent to one user at a time; a forked process leaves its parent's alone."""
+"""Connection pool for an SQLite file, safe with threads and after a fork."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ if TYPE_CHECKING:
 
 __all__ = ["ConnectionPool"]
 
-_IDLE_CONNECTIONS = 8
+MAX_IDLE_CONNECTIONS = 8
+
+_inherited_by_fork: list[Connection] = []
+"""Connections of a parent process, kept referenced so that the child never closes them."""
 
 
 class ConnectionPool:
-    """Lends connections, each to one user at a time, and keeps a few idle ones open."""
+    """Pool that lends each connection to one user at a time, and keeps a few idle ones open."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         # Weak: the repository's finalizer holds this object, which must not hold the repository.
         self._connect = weakref.WeakMethod(connect)
         self._idle: list[Connection] = []
         self._lock = Lock()
-        self._epoch = 0
+        self._epoch = 0  # raised by close(), so that lent connections of an earlier epoch are closed on return
         self._process = os.getpid()
 
     @contextmanager
-    def one(self) -> Iterator[Connection]:
-        """Lend a connection; after an error it is closed rather than lent again."""
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection. After an error it is closed and not lent again."""
         connection, epoch = self._take()
         try:
             yield connection
@@ -38,16 +41,16 @@ class ConnectionPool:
             connection.close()
             raise
         with self._lock:
-            kept = epoch == self._epoch and len(self._idle) < _IDLE_CONNECTIONS
+            kept = epoch == self._epoch and len(self._idle) < MAX_IDLE_CONNECTIONS
             if kept:
                 self._idle.append(connection)
         if not kept:
             connection.close()
 
     def close(self) -> None:
-        """Close what is idle; what is lent is closed when it comes back."""
+        """Close idle connections now and lent ones when they are returned."""
         with self._lock:
-            self._leave_the_parents()
+            self._drop_inherited()
             self._epoch += 1
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -55,7 +58,7 @@ class ConnectionPool:
 
     def _take(self) -> tuple[Connection, int]:
         with self._lock:
-            self._leave_the_parents()
+            self._drop_inherited()
             epoch = self._epoch
             if self._idle:
                 return self._idle.pop(), epoch
@@ -63,12 +66,9 @@ class ConnectionPool:
         assert connect is not None  # the repository is in use
         return connect(), epoch
 
-    def _leave_the_parents(self) -> None:
+    def _drop_inherited(self) -> None:
         # SQLite forbids a forked process both to use and to close the connections of its parent.
         if self._process != os.getpid():
-            _OF_PARENTS.extend(self._idle)
+            _inherited_by_fork.extend(self._idle)
             self._idle = []
             self._process = os.getpid()
-
-
-_OF_PARENTS: list[Connection] = []

@@ -1,4 +1,4 @@
-"""`SqliteRepository`: conversations in an SQLite file."""
+"""Conversations in an SQLite file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SqliteRepository"]
 
-_BUSY_PAUSE = 0.01
+_BUSY_RETRY_SECONDS = 0.01
 
 
 def _create(connection: Connection) -> None:
-    # Ids grow, so they order the messages of a session; `append` takes its ids under SQLite's write lock.
+    # Ids increase, so they order the messages of a session: `append` takes its ids under SQLite's write lock.
     connection.execute(
         "CREATE TABLE toolsearch_messages "
         "(id INTEGER PRIMARY KEY, tenant BLOB NOT NULL, session BLOB NOT NULL, body BLOB NOT NULL)"
@@ -35,24 +35,25 @@ def _create(connection: Connection) -> None:
 
 
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create,)
-"""The step at position n takes the schema from version n to n + 1; a file is brought to the last one when opened."""
+"""Migrations of the schema: the step at position n leads from version n to n + 1. Opening a file runs missing steps."""
 
 
 class SqliteRepository:
-    """Keeps conversations in a file. Safe from several threads and several processes at once.
+    """Repository in an SQLite file. Safe from several threads and several processes at once.
 
-    The file is in WAL mode: readers and a writer do not wait for each other, and writers wait their turn. A stored turn
-    survives a crash of the process; the last ones may be lost, whole, when the machine itself fails.
+    The file is in WAL mode: readers and a writer do not wait for each other, and writers wait for their turn. A stored
+    turn survives a crash of the process. If the machine itself fails, the last turns may be lost, each as a whole.
 
-    Args:
-        path: of the file, created at first use; its folder must exist. WAL needs a local disk.
-        timeout: seconds to wait for another writer before `MemoryStoreError` is raised.
-
-    Use it in a ``with`` block, or `close` it, to have its connections closed at a certain moment; it may be used again
+    Use it in a ``with`` block or call `close` to close its connections at a certain moment. It can be used again
     afterwards.
 
+    Args:
+        path: The file, which is created at first use. Its folder must exist. WAL needs a local disk.
+        timeout: Seconds to wait for another writer before a `MemoryStoreError` is raised.
+
     Raises:
-        MemoryStoreError: from every method, when the file cannot be used, or was written by a newer version.
+        ConfigurationError: If `path` does not name a file, or `timeout` is negative.
+        MemoryStoreError: From every method, if the file cannot be used or a newer version has written it.
 
     Example:
         >>> import tempfile
@@ -66,14 +67,14 @@ class SqliteRepository:
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 30.0) -> None:
         if os.fspath(path) in ("", ":memory:"):
             raise ConfigurationError(
-                "SqliteRepository needs the path of a file; for memory only use InMemoryRepository"
+                f"path must be the path of a file, got {os.fspath(path)!r}; for memory, write InMemoryRepository()"
             )
         if timeout < 0:
-            raise ConfigurationError(f"timeout is in seconds, 0 or more, not {timeout}")
+            raise ConfigurationError(f"timeout must be a number of seconds, 0 or more, got {timeout!r}")
         self.path = Path(path)
         self._timeout = timeout
         self._connections = ConnectionPool(self._open)
-        # Connections that are only dropped would be told of as resources that were not closed.
+        # Closes the connections of a dropped repository; otherwise Python warns about unclosed resources.
         self._finalizer = weakref.finalize(self, self._connections.close)
 
     def load(self, key: SessionKey) -> Sequence[Message]:
@@ -92,7 +93,7 @@ class SqliteRepository:
                 _insert(connection, rows)
 
     def replace(self, key: SessionKey, messages: Sequence[Message], *, upto: int | None = None) -> None:
-        """Put `messages` in the place of the first `upto` messages, or of all."""
+        """Replace the first `upto` messages, or all of them if `upto` is None."""
         rows = _rows(key, messages)
         with self._transaction() as connection:
             later = [] if upto is None else self._bodies_after(connection, key, max(0, upto))
@@ -100,18 +101,18 @@ class SqliteRepository:
             _insert(connection, [*rows, *((*_columns(key), body) for body in later)])
 
     def delete(self, key: SessionKey) -> None:
-        """Forget the conversation."""
+        """Delete the conversation. An unknown one is ignored."""
         with self._transaction() as connection:
             self._delete(connection, key)
 
     def sessions(self) -> Sequence[SessionKey]:
-        """Return the keys of all conversations that have messages."""
+        """Return the keys of all conversations that have messages, sorted by tenant (None first) and session."""
         with self._connection() as connection:
             rows = connection.execute("SELECT DISTINCT tenant, session FROM toolsearch_messages").fetchall()
         return sorted_keys([_key(tenant_id, session) for tenant_id, session in rows])
 
     def close(self) -> None:
-        """Close the connections that are not in use; those in use are closed when they are done."""
+        """Close idle connections now and connections in use when their call ends. Idempotent."""
         self._connections.close()
 
     def __enter__(self) -> Self:
@@ -137,20 +138,20 @@ class SqliteRepository:
         import sqlite3
 
         try:
-            with self._connections.one() as connection:
+            with self._connections.connection() as connection:
                 yield connection
         except sqlite3.Error as error:
-            raise MemoryStoreError(f"the conversations in {str(self.path)!r} cannot be used: {error}") from error
+            raise MemoryStoreError(f"cannot use the conversations in {str(self.path)!r}: {error}") from error
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        with self._connection() as connection, _immediate(connection):
+        with self._connection() as connection, _write_transaction(connection):
             yield connection
 
     def _open(self) -> Connection:
         import sqlite3
 
-        # A connection is used by one thread at a time, though not always by the same one.
+        # The pool lends a connection to one thread at a time, but not always to the same one.
         connection = sqlite3.connect(self.path, timeout=self._timeout, isolation_level=None, check_same_thread=False)
         try:
             self._use_wal(connection)
@@ -164,22 +165,22 @@ class SqliteRepository:
     def _use_wal(self, connection: Connection) -> None:
         import sqlite3
 
-        # SQLite's own wait for a busy file does not cover the change of mode, when several open a new file at once.
-        give_up = time.monotonic() + self._timeout
+        # SQLite's busy timeout does not cover the change of mode when several processes open a new file at once.
+        deadline = time.monotonic() + self._timeout
         while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
-                return  # in WAL mode, or on a disk that cannot have it
+                return  # in WAL mode, or on a disk that does not support it
             except sqlite3.OperationalError:
-                if time.monotonic() >= give_up:
+                if time.monotonic() >= deadline:
                     raise
-                time.sleep(_BUSY_PAUSE)
+                time.sleep(_BUSY_RETRY_SECONDS)
 
     def _migrate(self, connection: Connection) -> None:
         if self._version(connection) == len(MIGRATIONS):
             return
-        with _immediate(connection):
-            version = self._version(connection)  # another process may have been faster
+        with _write_transaction(connection):
+            version = self._version(connection)  # another process may have migrated the file meanwhile
             for step in MIGRATIONS[version:]:
                 step(connection)
             connection.execute("CREATE TABLE IF NOT EXISTS toolsearch_schema (version INTEGER NOT NULL)")
@@ -187,23 +188,23 @@ class SqliteRepository:
             connection.execute("INSERT INTO toolsearch_schema VALUES (?)", (len(MIGRATIONS),))
 
     def _version(self, connection: Connection) -> int:
-        """The version of the schema in the file; 0 where there is none yet."""
-        named = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'toolsearch_schema'")
-        if named.fetchone() is None:
+        """Return the version of the schema in the file; 0 for a new file."""
+        table = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'toolsearch_schema'")
+        if table.fetchone() is None:
             return 0
         found = connection.execute("SELECT max(version) FROM toolsearch_schema").fetchone()[0]
         version = found if isinstance(found, int) else 0
         if version > len(MIGRATIONS):
             raise MemoryStoreError(
-                f"{str(self.path)!r} has schema version {version}, this version of toolsearch knows up to "
-                f"{len(MIGRATIONS)}: a newer version wrote it. Upgrade toolsearch here, or use another file"
+                f"{str(self.path)!r} has schema version {version}, but this version of toolsearch supports up to "
+                f"{len(MIGRATIONS)}: a newer version wrote it. Upgrade toolsearch, or use another file"
             )
         return version
 
 
 @contextmanager
-def _immediate(connection: Connection) -> Iterator[None]:
-    """A transaction that has the write lock from its beginning, so that it cannot fail for want of it later."""
+def _write_transaction(connection: Connection) -> Iterator[None]:
+    """Run a transaction that takes the write lock at its beginning, so that it cannot fail to get the lock later."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -224,7 +225,7 @@ def _rows(key: SessionKey, messages: Sequence[Message]) -> list[tuple[bytes, byt
 
 
 def _columns(key: SessionKey) -> tuple[bytes, bytes]:
-    """Tenant and session as bytes: any text has some, lone surrogates too, and no tenant is not the empty one."""
+    """Encode tenant and session as bytes, lone surrogates included. No tenant differs from the empty tenant."""
     tenant_id = b"" if key.tenant_id is None else b"=" + key.tenant_id.encode("utf-8", "surrogatepass")
     return tenant_id, key.session_id.encode("utf-8", "surrogatepass")
 

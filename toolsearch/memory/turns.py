@@ -1,4 +1,4 @@
-"""What a turn is, which calls have their results, and what of a request is known already."""
+"""Operations on conversations: split them into turns, drop unpaired tool calls, join stored and given messages."""
 
 from __future__ import annotations
 
@@ -9,20 +9,27 @@ from typing import TypeAlias
 
 from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 
-__all__ = ["Joined", "half_pairs", "join", "split_turns", "whole_pairs", "without_system"]
+__all__ = [
+    "JoinedConversation",
+    "drop_unpaired",
+    "join_conversation",
+    "split_turns",
+    "unpaired_call_ids",
+    "without_system",
+]
 
-MessageTurn: TypeAlias = tuple[Message, ...]
+TurnMessages: TypeAlias = tuple[Message, ...]
 
 
 def without_system(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages that are not the application's instructions."""
+    """Return the messages that are not system messages."""
     return tuple(message for message in messages if not isinstance(message, SystemMessage))
 
 
-def split_turns(messages: Sequence[Message]) -> tuple[MessageTurn, ...]:
-    """The messages in turns: each begins at a user message that does not directly follow another one.
+def split_turns(messages: Sequence[Message]) -> tuple[TurnMessages, ...]:
+    """Split messages into turns: each begins at a user message that does not directly follow another one.
 
-    What comes before the first user message is a turn of its own.
+    Messages before the first user message are a turn of their own.
     """
     turns: list[list[Message]] = []
     after_user = False
@@ -35,10 +42,10 @@ def split_turns(messages: Sequence[Message]) -> tuple[MessageTurn, ...]:
     return tuple(map(tuple, turns))
 
 
-def whole_pairs(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages without calls that have no result and results that have no call.
+def drop_unpaired(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages without tool calls that have no result and results that have no call.
 
-    A result belongs to the assistant message that it follows, with nothing but other results between them.
+    A result belongs to the assistant message before it, with nothing but other results between them.
     """
     kept: list[Message] = []
     for head, results in _batches(messages):
@@ -53,19 +60,19 @@ def whole_pairs(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(kept)
 
 
-def half_pairs(messages: Sequence[Message]) -> tuple[str, ...]:
-    """The ids of calls without a result and of results without a call."""
-    halves: list[str] = []
+def unpaired_call_ids(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the ids of tool calls without a result and of results without a call."""
+    unpaired: list[str] = []
     for head, results in _batches(messages):
         calls = [call.id for call in head.tool_calls] if isinstance(head, AssistantMessage) else []
         answered = [result.tool_call_id for result in results]
-        halves.extend(call for call in calls if call not in answered)
-        halves.extend(result for result in answered if result not in calls)
-    return tuple(halves)
+        unpaired.extend(call for call in calls if call not in answered)
+        unpaired.extend(result for result in answered if result not in calls)
+    return tuple(unpaired)
 
 
 def _batches(messages: Sequence[Message]) -> Iterator[tuple[Message | None, list[ToolMessage]]]:
-    """Each message with the results that directly follow it; None for results at the very beginning."""
+    """Yield each message with the results that directly follow it; None for results at the very beginning."""
     head: Message | None = None
     results: list[ToolMessage] = []
     for message in messages:
@@ -80,13 +87,13 @@ def _batches(messages: Sequence[Message]) -> Iterator[tuple[Message | None, list
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """A stored conversation and the messages of a request as one.
+class JoinedConversation:
+    """A stored conversation and the messages of a request, joined without duplicates.
 
     Args:
-        past: the stored messages to put before those of the request.
-        current: the messages of the request to send.
-        known: how many of `current` are stored already.
+        past: The stored messages to put before those of the request.
+        current: The messages of the request to send.
+        known: The number of messages at the start of `current` that are stored already.
     """
 
     past: tuple[Message, ...]
@@ -94,41 +101,41 @@ class Joined:
     known: int = 0
 
 
-def join(stored: Sequence[Message], given: Sequence[Message]) -> Joined:
-    """Find what of `given` is stored already, so that nothing is sent or stored twice.
+def join_conversation(stored: Sequence[Message], given: Sequence[Message]) -> JoinedConversation:
+    """Find the messages of `given` that are stored already, so that nothing is sent or stored twice.
 
-    Callers may pass the whole conversation, its end, or something that they pass every time. Turns are compared by what
-    the user said: of a turn that was stored without its tool messages they may have those, and of an answer another
-    version.
+    Callers may pass the whole conversation, its end, or messages that they pass every time, such as examples. Turns
+    are compared by their user messages: the caller may have tool messages of a turn that was stored without them, or
+    another version of an answer.
     """
     old, new = split_turns(stored), split_turns(given)
     complete = len(new) if new and _is_complete(new[-1]) else len(new) - 1
-    candidates = [_said(turn) for turn in new[: max(0, complete)]]
-    said = [_said(turn) for turn in old]
+    candidates = [_user_messages(turn) for turn in new[: max(0, complete)]]
+    said = [_user_messages(turn) for turn in old]
     longest = 0
-    for at in range(len(said) if candidates else 0):
-        count = _common(said, at, candidates)
-        if at + count == len(said):  # the end of the conversation: what the caller has of it is sent
-            return Joined(_flat(old[:at]), tuple(given), sum(map(len, new[:count])))
+    for start in range(len(said) if candidates else 0):
+        count = _common_length(said, start, candidates)
+        if start + count == len(said):  # the end of the conversation: the caller's version of it is sent
+            return JoinedConversation(_flatten(old[:start]), tuple(given), sum(map(len, new[:count])))
         longest = max(longest, count)
-    if said[-1:] == candidates[-1:] != []:  # the end too, after a beginning of the caller's own, such as a summary
-        return Joined((), tuple(given), sum(map(len, new[: len(candidates)])))
-    return Joined(tuple(stored), _flat(new[longest:]))  # such as examples at its beginning: what is stored is sent
+    if said[-1:] == candidates[-1:] != []:  # also the end, after a beginning of the caller, such as a summary
+        return JoinedConversation((), tuple(given), sum(map(len, new[: len(candidates)])))
+    return JoinedConversation(tuple(stored), _flatten(new[longest:]))  # the beginning: the stored version is sent
 
 
-def _common(said: Sequence[MessageTurn], at: int, candidates: Sequence[MessageTurn]) -> int:
-    """How many of `candidates` stand in `said` from `at` on."""
-    pairs = zip((said[i] for i in range(at, len(said))), candidates, strict=False)
+def _common_length(said: Sequence[TurnMessages], start: int, candidates: Sequence[TurnMessages]) -> int:
+    """Return how many of `candidates` are in `said` from `start` on."""
+    pairs = zip((said[i] for i in range(start, len(said))), candidates, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _is_complete(turn: MessageTurn) -> bool:
+def _is_complete(turn: TurnMessages) -> bool:
     return isinstance(turn[-1], AssistantMessage) and not turn[-1].tool_calls
 
 
-def _said(turn: MessageTurn) -> MessageTurn:
+def _user_messages(turn: TurnMessages) -> TurnMessages:
     return tuple(message for message in turn if isinstance(message, UserMessage)) or turn
 
 
-def _flat(turns: Iterable[MessageTurn]) -> tuple[Message, ...]:
+def _flatten(turns: Iterable[TurnMessages]) -> tuple[Message, ...]:
     return tuple(message for turn in turns for message in turn)

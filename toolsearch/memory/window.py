@@ -1,4 +1,4 @@
-"""Windows: how much of a long conversation is sent."""
+"""Windows: the part of a long conversation that is sent."""
 
 from __future__ import annotations
 
@@ -10,69 +10,84 @@ from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Message, ToolMessage
 from .turns import split_turns
 
-__all__ = ["MemoryWindow", "TokenWindow", "TurnWindow", "windowed"]
+__all__ = ["MemoryWindow", "TokenWindow", "TurnWindow", "apply_window"]
 
 
 @runtime_checkable
 class MemoryWindow(Protocol):
-    """Decides how many of the latest turns are sent. It counts turns, so it cannot cut one in two."""
+    """Strategy that limits how many of the latest turns are sent. It counts turns, so it cannot split one.
+
+    Example:
+        >>> from toolsearch.memory import ChatMemory, InMemoryRepository
+        >>> class LatestTurn:
+        ...     def keep(self, past, current):
+        ...         return 1
+        >>> memory = ChatMemory(InMemoryRepository(), LatestTurn())
+    """
 
     def keep(self, past: Sequence[Sequence[Message]], current: Sequence[Message]) -> int:
-        """Return how many of the `past` turns to send.
+        """Return the number of `past` turns to send, counted from the latest.
 
         Args:
-            past: the earlier turns, oldest first, system messages left out. Each begins at a user message and holds
-                every call with its result.
-            current: the messages that are sent in any case: the turn that is going on.
+            past: The earlier turns, oldest first, without system messages. Each begins at a user message and holds
+                every tool call with its result.
+            current: The messages of the current turn, which are always sent.
         """
         ...
 
 
 class TurnWindow:
-    """The latest `turns` turns, the one that is going on included.
+    """Window of the latest `turns` turns, the current one included.
+
+    Args:
+        turns: The maximum number of turns, 1 or more.
+
+    Raises:
+        ConfigurationError: If `turns` is not a whole number of 1 or more.
 
     Example:
         >>> from toolsearch import AssistantMessage, UserMessage
         >>> past = [UserMessage("1"), AssistantMessage("one"), UserMessage("2"), AssistantMessage("two")]
-        >>> [message.text for message in windowed(past, [UserMessage("3")], TurnWindow(2))]
+        >>> [message.text for message in apply_window(past, [UserMessage("3")], TurnWindow(2))]
         ['2', 'two']
     """
 
     def __init__(self, turns: int) -> None:
-        if isinstance(turns, bool) or not isinstance(turns, int) or turns < 1:
-            raise ConfigurationError(f"a window holds a whole number of turns, 1 or more, not {turns!r}")
+        _validate_size("turns", turns)
         self.turns = turns
 
     def keep(self, past: Sequence[Sequence[Message]], current: Sequence[Message]) -> int:
-        """Return how many of the `past` turns to send."""
+        """Return the number of `past` turns to send."""
         return max(0, self.turns - (1 if current else 0))
 
 
 class TokenWindow:
-    """As many of the latest turns as have no more than `tokens` tokens, the one that is going on included.
+    """Window of as many of the latest turns as fit into `tokens` tokens, the current one included.
 
-    That one is always sent, whole, also when it alone has more. System messages and tool definitions are not counted,
-    and neither is media.
+    The current turn is always sent whole, even if it alone has more tokens. System messages, tool definitions and
+    media are not counted.
 
     Args:
-        tokens: the most to send.
-        counter: counts them; by default a built-in estimate.
+        tokens: The maximum number of tokens, 1 or more.
+        counter: The token counter. By default, a built-in estimate.
+
+    Raises:
+        ConfigurationError: If `tokens` is not a whole number of 1 or more.
 
     Example:
         >>> from toolsearch import AssistantMessage, UserMessage
         >>> past = [UserMessage("word " * 99), AssistantMessage("one"), UserMessage("2"), AssistantMessage("two")]
-        >>> [message.text for message in windowed(past, [UserMessage("3")], TokenWindow(100))]
+        >>> [message.text for message in apply_window(past, [UserMessage("3")], TokenWindow(100))]
         ['2', 'two']
     """
 
     def __init__(self, tokens: int, counter: TokenCounter | None = None) -> None:
-        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
-            raise ConfigurationError(f"a window holds a whole number of tokens, 1 or more, not {tokens!r}")
+        _validate_size("tokens", tokens)
         self.tokens = tokens
         self.counter = counter or EstimateTokenCounter()
 
     def keep(self, past: Sequence[Sequence[Message]], current: Sequence[Message]) -> int:
-        """Return how many of the `past` turns to send."""
+        """Return the number of `past` turns to send."""
         left = self.tokens - self._count(current)
         kept = 0
         for turn in reversed(past):
@@ -83,10 +98,21 @@ class TokenWindow:
         return kept
 
     def _count(self, messages: Iterable[Message]) -> int:
-        return sum(self.counter.count(text) for message in messages for text in _texts(message) if text)
+        return sum(self.counter.count(text) for message in messages for text in _counted_texts(message) if text)
 
 
-def _texts(message: Message) -> Iterable[str]:
+def apply_window(
+    past: Sequence[Message], current: Sequence[Message], window: MemoryWindow | None
+) -> tuple[Message, ...]:
+    """Return the part of `past` to send before `current`: its latest turns, whole. No window keeps all of it."""
+    turns = split_turns(past)
+    kept = len(turns) if window is None else window.keep(turns, current)
+    if not isinstance(kept, int):
+        raise ConfigurationError(f"{type(window).__name__}.keep must return the number of turns to send, got {kept!r}")
+    return tuple(message for turn in turns[max(0, len(turns) - kept) :] for message in turn)
+
+
+def _counted_texts(message: Message) -> Iterable[str]:
     if isinstance(message, ToolMessage):
         return (message.text,)
     if isinstance(message, AssistantMessage):
@@ -94,10 +120,6 @@ def _texts(message: Message) -> Iterable[str]:
     return (message.text,)
 
 
-def windowed(past: Sequence[Message], current: Sequence[Message], window: MemoryWindow | None) -> tuple[Message, ...]:
-    """Return the part of `past` to send before `current`: its latest turns, whole."""
-    turns = split_turns(past)
-    kept = len(turns) if window is None else window.keep(turns, current)
-    if not isinstance(kept, int):
-        raise ConfigurationError(f"{type(window).__name__}.keep must return how many turns to send, not {kept!r}")
-    return tuple(message for turn in turns[max(0, len(turns) - kept) :] for message in turn)
+def _validate_size(param: str, size: object) -> None:
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ConfigurationError(f"{param} must be a whole number, 1 or more, got {size!r}")
