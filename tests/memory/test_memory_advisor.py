@@ -1,4 +1,4 @@
-"""`MemoryAdvisor` outside and inside the tool loop, in every way to ask a client."""
+"""`MemoryAdvisor` outside and inside the tool loop, with every driver."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def client_of(
 
 
 def said(messages: Sequence[Message]) -> list[str]:
-    """Each message in a word."""
+    """Return each message as one word."""
     return [_word(message) for message in messages]
 
 
@@ -97,7 +97,7 @@ def sent(model: ScriptedChatModel) -> list[list[str]]:
 
 
 class Between:
-    """Sees what passes between the loop and what is further in."""
+    """Records the messages that pass between the loop and inner advisors."""
 
     def __init__(self, order: int = 350) -> None:
         self.order = order
@@ -110,7 +110,7 @@ class Between:
 
 @pytest.fixture(params=[OUTSIDE, INSIDE], ids=["outside", "inside"])
 def order(request: pytest.FixtureRequest) -> int:
-    """Both places of memory: what takes `order` holds in both."""
+    """Run the test with memory outside and inside the loop."""
     place: int = request.param
     return place
 
@@ -118,7 +118,7 @@ def order(request: pytest.FixtureRequest) -> int:
 # What is sent and stored
 
 
-def test_outside_the_loop_it_keeps_what_was_said_and_answered(ask: Ask) -> None:
+def test_outside_the_loop_user_messages_and_answers_are_kept(ask: Ask) -> None:
     """The next turn is sent the earlier one without its tool messages."""
     memory = memory_of()
     client, model = client_of([[add_call()], "Three.", "Thanks to you."], memory)
@@ -131,8 +131,8 @@ def test_outside_the_loop_it_keeps_what_was_said_and_answered(ask: Ask) -> None:
     ]
 
 
-def test_inside_the_loop_it_keeps_tool_messages_and_the_loop_sends_what_it_lacks(ask: Ask) -> None:
-    """The model is sent everything in every round; what passes from the loop to memory is only what is new."""
+def test_inside_the_loop_tool_messages_are_kept(ask: Ask) -> None:
+    """The model is sent everything in every round, and the loop sends memory only what is new."""
     memory, between = memory_of(), Between()
     script = [[add_call()], [add_call(3, 4)], "Ten.", "Thanks to you."]
     client, model = client_of(script, memory, between, order=INSIDE, system="Be brief.")
@@ -155,8 +155,8 @@ def test_inside_the_loop_it_keeps_tool_messages_and_the_loop_sends_what_it_lacks
     assert said(memory.messages("s")[6:]) == ["u:Thanks", "a:Thanks to you."]
 
 
-def test_a_turn_is_stored_when_it_has_succeeded_and_at_once(ask: Ask, order: int) -> None:
-    """While it goes on nothing of it is there; then all of it."""
+def test_turn_is_stored_as_a_whole_after_success(ask: Ask, order: int) -> None:
+    """Nothing of a running turn is stored."""
     appended = []
 
     class Watching(InMemoryRepository):
@@ -177,8 +177,8 @@ def test_a_turn_is_stored_when_it_has_succeeded_and_at_once(ask: Ask, order: int
     assert appended == [["u:Look", "!look", "=seen", "a:Done."] if order == INSIDE else ["u:Look", "a:Done."]]
 
 
-def test_without_a_session_nothing_is_kept(ask: Ask, order: int) -> None:
-    """It is a turn on its own, and the loop sends its whole conversation."""
+def test_nothing_is_stored_without_a_session(ask: Ask, order: int) -> None:
+    """The loop then sends its whole conversation itself."""
     repository = InMemoryRepository()
     client, model = client_of([[add_call()], "Three.", "Hello."], memory_of(repository), order=order)
     ask(client, "1 + 2?")
@@ -187,8 +187,7 @@ def test_without_a_session_nothing_is_kept(ask: Ask, order: int) -> None:
     assert repository.sessions() == ()
 
 
-def test_sessions_and_tenants_are_kept_apart(ask: Ask, order: int) -> None:
-    """A session of one tenant is not that of another, nor of none."""
+def test_conversations_are_isolated_per_session_and_tenant(ask: Ask, order: int) -> None:
     memory = memory_of()
     client, model = client_of(lambda request: "ok", memory, order=order)
     for session, tenant_id in (("s", None), ("s", "acme"), ("t", None), ("acme", "s")):
@@ -198,8 +197,8 @@ def test_sessions_and_tenants_are_kept_apart(ask: Ask, order: int) -> None:
     assert all(len(request) == 1 for request in sent(model)[:-1])
 
 
-def test_system_messages_are_the_applications_and_come_first(ask: Ask, order: int) -> None:
-    """Those of the request, not those of earlier requests; a summary that was put into memory follows them."""
+def test_system_messages_are_not_stored_and_come_first(ask: Ask, order: int) -> None:
+    """System messages of the request come first, then a summary that was put into memory."""
     memory = memory_of()
     client, model = client_of(lambda request: "ok", memory, order=order)
     ask(client, messages=[S("Old rules."), U("1")], session_id="s")
@@ -209,8 +208,8 @@ def test_system_messages_are_the_applications_and_come_first(ask: Ask, order: in
     assert sent(model)[-1] == ["s:New rules.", "s:In short: 1.", "u:1", "a:ok", "u:2"]
 
 
-def test_system_messages_later_in_a_request_stay_in_their_place_and_are_not_stored(ask: Ask, order: int) -> None:
-    """And one that memory has as well is sent once."""
+def test_later_system_messages_stay_in_place_and_are_not_stored(ask: Ask, order: int) -> None:
+    """A system message that memory has as well is sent once."""
     memory = memory_of()
     memory.append("s", [S("In short."), U("0"), A("zero")])
     client, model = client_of([[add_call()], "Three.", "ok"], memory, order=order)
@@ -220,8 +219,7 @@ def test_system_messages_later_in_a_request_stay_in_their_place_and_are_not_stor
     assert said(memory.messages("s"))[3:5] == ["u:1 + 2?", "!add" if order == INSIDE else "a:Three."]
 
 
-def test_media_are_kept(ask: Ask, order: int, tmp_path: Path) -> None:
-    """The image that the user showed is sent again."""
+def test_media_are_stored_and_sent_again(ask: Ask, order: int, tmp_path: Path) -> None:
     image = Media("image/png", b"\x89PNG\x00\xff")
     with SqliteRepository(tmp_path / "chats.db") as repository:
         client, model = client_of(lambda request: "ok", memory_of(repository), order=order)
@@ -230,8 +228,8 @@ def test_media_are_kept(ask: Ask, order: int, tmp_path: Path) -> None:
     assert model.requests[-1].messages[0].media == (image,)
 
 
-def test_odd_text_is_kept(ask: Ask, order: int, tmp_path: Path) -> None:
-    """Whatever a str can hold, in ids too."""
+def test_any_text_and_id_is_stored(ask: Ask, order: int, tmp_path: Path) -> None:
+    """Texts and ids may hold any character, lone surrogates included."""
     text = "\x00 天気 \ud800 😀 \u2028 ' \" %s ?"
     with SqliteRepository(tmp_path / "chats.db") as repository:
         client, model = client_of(lambda request: text, memory_of(repository), order=order)
@@ -244,8 +242,8 @@ def test_odd_text_is_kept(ask: Ask, order: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
-def test_a_caller_who_passes_the_whole_conversation_does_not_get_it_twice(ask: Ask, order: int, rounds: int) -> None:
-    """`[*messages, *reply.messages]` beside a session: sent once, with all its tool messages, and stored once."""
+def test_conversation_passed_by_the_caller_is_sent_and_stored_once(ask: Ask, order: int, rounds: int) -> None:
+    """Callers may pass `[*messages, *reply.messages]` together with a session."""
     memory, messages = memory_of(), []
     script: list[Any] = [step for _ in range(3) for step in ([add_call()], "Three.")]
     client, model = client_of(script if rounds == 2 else ["Three."] * 3, memory, order=order)
@@ -260,8 +258,8 @@ def test_a_caller_who_passes_the_whole_conversation_does_not_get_it_twice(ask: A
     )
 
 
-def test_a_caller_may_pass_the_end_of_the_conversation(ask: Ask, order: int) -> None:
-    """What is missing before it comes from memory."""
+def test_end_passed_by_the_caller_is_completed(ask: Ask, order: int) -> None:
+    """Memory adds the messages before it."""
     memory = memory_of()
     client, model = client_of(lambda request: "ok", memory, order=order)
     for text in "123":
@@ -272,7 +270,7 @@ def test_a_caller_may_pass_the_end_of_the_conversation(ask: Ask, order: int) -> 
 
 
 def test_examples_passed_every_time_are_stored_once(ask: Ask, order: int) -> None:
-    """They are the beginning of the conversation."""
+    """Examples at the start of every request are the beginning of the conversation."""
     memory = memory_of()
     client, model = client_of(lambda request: "ok", memory, order=order)
     for text in "12":
@@ -281,8 +279,8 @@ def test_examples_passed_every_time_are_stored_once(ask: Ask, order: int) -> Non
     assert said(memory.messages("s")) == [*sent(model)[-1], "a:ok"]
 
 
-def test_a_conversation_can_be_imported_by_passing_it(ask: Ask, order: int) -> None:
-    """A session that memory does not know yet."""
+def test_conversation_is_imported_by_passing_it(ask: Ask, order: int) -> None:
+    """A conversation passed to a new session is stored."""
     memory = memory_of()
     client, model = client_of(lambda request: "ok", memory, order=order)
     call = A("", (ToolCall("c", "add", "{}"),))
@@ -291,8 +289,8 @@ def test_a_conversation_can_be_imported_by_passing_it(ask: Ask, order: int) -> N
     assert sent(model)[-1] == ["u:1", "!add", "=3", "a:one", "u:2", "a:ok", "u:3"]
 
 
-def test_a_history_with_a_half_pair_in_it_is_sent_and_stored_without(ask: Ask, order: int) -> None:
-    """Another program may have written it."""
+def test_unpaired_tool_calls_are_neither_sent_nor_stored(ask: Ask, order: int) -> None:
+    """Another program may have written an unpaired call into the repository."""
     memory = memory_of()
     memory.repository.append(SessionKey("s"), [U("1"), A("Wait.", (ToolCall("c", "add"),)), U("2"), A("two")])
     client, model = client_of(["three", "four"], memory, order=order)
@@ -303,7 +301,7 @@ def test_a_history_with_a_half_pair_in_it_is_sent_and_stored_without(ask: Ask, o
 
 
 class Injecting:
-    """Adds a message to requests, as retrieval does."""
+    """Adds a message to requests, like retrieval."""
 
     def __init__(self, order: int, *, before: bool, first_round_only: bool = False) -> None:
         self.order = order
@@ -322,10 +320,8 @@ class Injecting:
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("first_round_only", [True, False], ids=["once", "always"])
-def test_what_an_advisor_adds_on_the_way_stays_and_is_not_doubled(
-    ask: Ask, before: bool, first_round_only: bool
-) -> None:
-    """Between the loop and memory: also after the next tool rounds, and in what is stored."""
+def test_messages_added_between_loop_and_memory_are_kept_once(ask: Ask, before: bool, first_round_only: bool) -> None:
+    """They stay in later rounds and are stored."""
     memory = memory_of()
     injecting = Injecting(350, before=before, first_round_only=first_round_only)
     client, model = client_of([[add_call()], [add_call(3, 4)], "Ten."], memory, injecting, order=INSIDE)
@@ -335,8 +331,8 @@ def test_what_an_advisor_adds_on_the_way_stays_and_is_not_doubled(
     assert said(memory.messages("s")) == [*sent(model)[-1], "a:Ten."]
 
 
-def test_what_an_advisor_adds_after_memory_is_not_stored(ask: Ask, order: int) -> None:
-    """It is sent in every round in which it is added."""
+def test_messages_added_after_memory_are_not_stored(ask: Ask, order: int) -> None:
+    """They are sent in every round in which they are added."""
     memory = memory_of()
     client, model = client_of([[add_call()], "Three."], memory, Injecting(500, before=False), order=order)
     ask(client, "1 + 2?", session_id="s")
@@ -344,8 +340,8 @@ def test_what_an_advisor_adds_after_memory_is_not_stored(ask: Ask, order: int) -
     assert "u:fact" not in said(memory.messages("s"))
 
 
-def test_what_a_subclass_of_the_loop_adds_stays(ask: Ask) -> None:
-    """`next_instructions` may say more, the same every time, or send the whole turn by itself."""
+def test_messages_added_by_a_loop_subclass_are_kept(ask: Ask) -> None:
+    """`next_instructions` may add a message, or send the whole turn itself."""
 
     class Urging(ToolCallingAdvisor):
         def next_instructions(self, state: Any, request: Any, response: Any, batch: Any) -> Any:
@@ -365,8 +361,8 @@ def test_what_a_subclass_of_the_loop_adds_stays(ask: Ask) -> None:
         assert said(memory.messages("s")) == [*sent(model)[-1], "a:Ten."]
 
 
-def test_equal_calls_with_equal_ids_in_a_row_are_all_kept(ask: Ask) -> None:
-    """Some models number their calls anew in every round."""
+def test_equal_calls_with_equal_ids_are_all_kept(ask: Ask) -> None:
+    """Some models restart the numbering of their calls in every round."""
     memory = memory_of()
     call = ToolCall("call_0", "add", '{"a": 1, "b": 2}')
     client, model = client_of([[call], [call], "Three."], memory, order=INSIDE)
@@ -376,7 +372,7 @@ def test_equal_calls_with_equal_ids_in_a_row_are_all_kept(ask: Ask) -> None:
 
 
 class Again:
-    """Asks once more when the first answer of a round is "bad"."""
+    """Repeats a round whose first answer is "bad"."""
 
     def __init__(self, order: int) -> None:
         self.order = order
@@ -388,8 +384,8 @@ class Again:
         return response
 
 
-def test_a_round_that_is_asked_again_is_stored_once(ask: Ask) -> None:
-    """The retry is between the loop and memory; rejected answers leave nothing."""
+def test_retried_round_is_stored_once(ask: Ask) -> None:
+    """Answers that an advisor between the loop and memory rejects are not stored."""
     memory = memory_of()
     client, model = client_of(["bad", [add_call()], "bad", "Three."], memory, Again(350), order=INSIDE)
     ask(client, "1 + 2?", session_id="s")
@@ -397,8 +393,8 @@ def test_a_round_that_is_asked_again_is_stored_once(ask: Ask) -> None:
     assert said(memory.messages("s")) == ["u:1 + 2?", "!add", "=3", "a:Three."]
 
 
-def test_a_loop_that_is_run_again_with_the_answer_does_not_double_it(ask: Ask) -> None:
-    """An advisor around the loop sends the conversation back with a remark."""
+def test_rerun_of_the_loop_stores_the_turn_once(ask: Ask) -> None:
+    """An advisor around the loop may send the conversation back with a remark."""
 
     class Remark:
         order = 250
@@ -415,8 +411,8 @@ def test_a_loop_that_is_run_again_with_the_answer_does_not_double_it(ask: Ask) -
     assert said(memory.messages("s")) == [*sent(model)[-1], "a:Three."]
 
 
-def test_an_answer_that_does_not_come_from_the_model_is_kept(ask: Ask) -> None:
-    """An advisor between the loop and memory answers some rounds itself: the turn is stored all the same."""
+def test_answer_of_an_advisor_is_stored(ask: Ask) -> None:
+    """An advisor between the loop and memory may answer a round itself."""
 
     class Cache:
         order = 350
@@ -441,8 +437,8 @@ def test_an_answer_that_does_not_come_from_the_model_is_kept(ask: Ask) -> None:
 # Ways a turn can end
 
 
-def test_return_direct_leaves_the_results_and_the_answer(ask: Ask, order: int) -> None:
-    """The last batch was never sent to the model, and is there."""
+def test_return_direct_stores_results_and_answer(ask: Ask, order: int) -> None:
+    """The last tool results are stored, although the model was never sent them."""
     memory = memory_of()
     client, model = client_of([[add_call()], [("receipt", {})], "You are welcome."], memory, order=order)
     assert ask(client, "Receipt, please", session_id="s").response.text == "Total: 3"
@@ -453,8 +449,8 @@ def test_return_direct_leaves_the_results_and_the_answer(ask: Ask, order: int) -
 
 
 @pytest.mark.parametrize("on_limit", ["end", "answer"])
-def test_limits_count_the_whole_turn_and_leave_a_valid_history(ask: Ask, order: int, on_limit: Any) -> None:
-    """Also when memory sends what came before."""
+def test_limits_count_the_whole_turn(ask: Ask, order: int, on_limit: Any) -> None:
+    """A turn that ends at a limit is stored without unpaired calls."""
     memory = memory_of()
     limits = ToolCallLimits(per_tool=2, on_limit=on_limit)
     script = [[add_call(1, 1)], [add_call(2, 2), add_call(3, 3)], "Six."]
@@ -466,13 +462,13 @@ def test_limits_count_the_whole_turn_and_leave_a_valid_history(ask: Ask, order: 
     stored = memory.messages("s")
     assert stored == ((U("sum?"), *reply.messages) if order == INSIDE else (U("sum?"), reply.message))
     assert unpaired_call_ids(stored) == ()
-    # The next turn has its calls anew.
+    # The next turn counts its calls from zero.
     client, _ = client_of([[add_call(1, 1)], "Two."], memory, ToolCallingAdvisor(limits=limits), order=order)
     assert ask(client, "1 + 1?", session_id="s").response.text == "Two."
 
 
-def test_what_the_loop_makes_of_the_answer_is_stored(ask: Ask, order: int) -> None:
-    """The user saw that, and not what the model said."""
+def test_answer_changed_by_the_loop_is_stored(ask: Ask, order: int) -> None:
+    """The stored answer is the one that the user saw."""
 
     class Polite(ToolCallingAdvisor):
         def finalize_loop(self, state: Any, response: Any) -> Any:
@@ -498,8 +494,8 @@ class Boom(Exception):
         pytest.param([[add_call()], ScriptedStream("Three.", error=Boom(), after=1)], id="the stream breaks"),
     ],
 )
-def test_a_turn_that_fails_leaves_nothing_and_loses_nothing(ask: Ask, order: int, script: Any) -> None:
-    """No half pair, no question without an answer; the turns before it are there and the next one follows them."""
+def test_failed_turn_stores_nothing(ask: Ask, order: int, script: Any) -> None:
+    """Earlier turns stay, and the next turn follows them."""
     memory = memory_of()
     memory.append("s", [U("0"), A("zero")])
     client, model = client_of([*script, "ok"], memory, ToolCallingAdvisor(raise_on_error=True), order=order)
@@ -510,8 +506,7 @@ def test_a_turn_that_fails_leaves_nothing_and_loses_nothing(ask: Ask, order: int
     assert sent(model)[-1] == ["u:0", "a:zero", "u:Hi"]
 
 
-def test_an_answer_that_still_asks_for_tools_leaves_nothing(ask: Ask, order: int) -> None:
-    """Its calls have no results: the turn is not over."""
+def test_answer_with_open_tool_calls_stores_nothing(ask: Ask, order: int) -> None:
     memory = memory_of()
     loop = ToolCallingAdvisor(should_continue=lambda response: False)
     client, _ = client_of([A("Wait.", (ToolCall("c", "add"),))], memory, loop, order=order)
@@ -519,8 +514,8 @@ def test_an_answer_that_still_asks_for_tools_leaves_nothing(ask: Ask, order: int
     assert memory.messages("s") == ()
 
 
-def test_a_caller_who_drives_the_rounds_has_the_turn_stored_when_it_is_over(ask: Ask, order: int) -> None:
-    """With `tool_calling=False` each call passes the turn so far."""
+def test_rounds_driven_by_the_caller_are_stored_at_the_end(ask: Ask, order: int) -> None:
+    """With `tool_calling=False`, each call passes the turn so far."""
     memory = memory_of()
     client, model = client_of(["Hello.", [add_call()], "Three."], memory, order=order, tool_calling=False)
     ask(client, "Hi", session_id="s")
@@ -541,8 +536,8 @@ def leave_after_tool(event: Any) -> bool:
 
 
 @pytest.mark.parametrize("leave", [leave_after_first, leave_after_tool])
-def test_a_stream_left_early_leaves_nothing(order: int, leave: Callable[[Any], bool]) -> None:
-    """Wherever it is left, sync and async."""
+def test_stream_left_early_stores_nothing(order: int, leave: Callable[[Any], bool]) -> None:
+    """A stream may be left at any event."""
     memory = memory_of()
     memory.append("s", [U("0"), A("zero")])
     client, _ = client_of(lambda request: [add_call()] if len(request.messages) < 5 else "Three.", memory, order=order)
@@ -563,8 +558,8 @@ def test_a_stream_left_early_leaves_nothing(order: int, leave: Callable[[Any], b
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("mode", ["acall", "astream"])
-def test_a_cancelled_task_leaves_nothing(order: int, backend: str, mode: str) -> None:
-    """The tool is running when the task is cancelled."""
+def test_cancelled_task_stores_nothing(order: int, backend: str, mode: str) -> None:
+    """The task is cancelled while its tool runs."""
     memory = memory_of()
     memory.append("s", [U("0"), A("zero")])
 
@@ -595,8 +590,8 @@ def test_a_cancelled_task_leaves_nothing(order: int, backend: str, mode: str) ->
     assert said(memory.messages("s")) == ["u:0", "a:zero"]
 
 
-def test_parallel_turns_of_one_session_are_stored_one_after_the_other(order: int, tmp_path: Path) -> None:
-    """Each is whole, whatever their threads do meanwhile; none sees half of another."""
+def test_parallel_turns_are_stored_whole(order: int, tmp_path: Path) -> None:
+    """Parallel turns of one session do not mix their messages."""
     meet = threading.Barrier(4, timeout=30)
 
     def wait() -> str:
@@ -622,8 +617,8 @@ def test_parallel_turns_of_one_session_are_stored_one_after_the_other(order: int
 # Windows
 
 
-def test_a_window_limits_what_is_sent_not_what_is_kept(ask: Ask, order: int) -> None:
-    """Whole turns, tool messages and all, and the summary at the beginning."""
+def test_window_limits_what_is_sent_but_not_what_is_stored(ask: Ask, order: int) -> None:
+    """Whole turns and the summary at the beginning are sent."""
     memory = memory_of(window=TurnWindow(2))
     memory.append("s", [S("In short."), U("0"), A("zero")])
     script = lambda request: "ok" if isinstance(request.messages[-1], ToolMessage) else [add_call()]  # noqa: E731
@@ -635,8 +630,8 @@ def test_a_window_limits_what_is_sent_not_what_is_kept(ask: Ask, order: int) -> 
     assert said(memory.messages("s"))[:4] == ["s:In short.", "u:0", "a:zero", "u:1"]
 
 
-def test_a_window_by_tokens_cuts_further_as_the_turn_grows(ask: Ask) -> None:
-    """The turn itself is sent whole, and older ones make room for it."""
+def test_token_window_shrinks_as_the_turn_grows(ask: Ask) -> None:
+    """The current turn is sent whole, and older turns make room for it."""
     memory = memory_of(window=TokenWindow(50))
     for text in "12":
         memory.append("s", [U("word " * 9), A(text)])
@@ -650,8 +645,8 @@ def test_a_window_by_tokens_cuts_further_as_the_turn_grows(ask: Ask) -> None:
     assert len(memory.messages("s")) == 8
 
 
-def test_what_the_caller_passes_is_not_cut(ask: Ask, order: int) -> None:
-    """The window is about what memory adds."""
+def test_window_keeps_messages_of_the_caller(ask: Ask, order: int) -> None:
+    """A window limits only what memory adds."""
     memory = memory_of(window=TurnWindow(1))
     client, model = client_of(lambda request: "ok", memory, order=order)
     ask(client, "1", session_id="s")
@@ -686,8 +681,7 @@ class AsyncRepository:
         return self.inner.sessions()
 
 
-def test_an_async_repository_works_in_async_drivers(ask_async: Ask, order: int) -> None:
-    """Its methods are awaited."""
+def test_async_repository_works_in_async_drivers(ask_async: Ask, order: int) -> None:
     repository = AsyncRepository()
     client, model = client_of([[add_call()], "Three.", "ok"], memory_of(repository), order=order)
     ask_async(client, "1 + 2?", session_id="s")
@@ -695,8 +689,8 @@ def test_an_async_repository_works_in_async_drivers(ask_async: Ask, order: int) 
     assert sent(model)[-1] == [*said(repository.inner.load(SessionKey("s")))[:-1]]
 
 
-def test_an_async_repository_is_refused_by_sync_drivers(ask_sync: Ask, order: int) -> None:
-    """And by the methods of `ChatMemory`, which say what to do."""
+def test_async_repository_is_refused_by_sync_drivers(ask_sync: Ask, order: int) -> None:
+    """The methods of `ChatMemory` refuse it too, and name the alternative."""
     memory = memory_of(AsyncRepository())
     client, _ = client_of(["ok"], memory, order=order)
     with pytest.raises(AsyncCallableError, match=r"acall\(\) or astream\(\)"):
@@ -706,8 +700,8 @@ def test_an_async_repository_is_refused_by_sync_drivers(ask_sync: Ask, order: in
             method("s")
 
 
-def test_blocking_work_does_not_hold_the_event_loop(ask_async: Ask, order: int) -> None:
-    """It runs in worker threads."""
+def test_repository_runs_in_worker_threads(ask_async: Ask, order: int) -> None:
+    """Blocking storage does not hold the event loop."""
     threads = set()
 
     class Watching(InMemoryRepository):
@@ -726,8 +720,8 @@ def test_blocking_work_does_not_hold_the_event_loop(ask_async: Ask, order: int) 
 
 
 @pytest.mark.parametrize("method", ["load", "append"])
-def test_a_repository_that_fails_fails_the_turn(ask: Ask, order: int, method: str) -> None:
-    """A turn that could not be stored is not passed off as one that was."""
+def test_repository_error_fails_the_turn(ask: Ask, order: int, method: str) -> None:
+    """A turn that cannot be stored does not look like a success."""
 
     class Failing(InMemoryRepository):
         broken = True
@@ -754,8 +748,8 @@ def test_a_repository_that_fails_fails_the_turn(ask: Ask, order: int, method: st
 # The chain
 
 
-def test_one_memory_advisor_is_enough() -> None:
-    """Two would store everything twice."""
+def test_second_memory_advisor_is_refused() -> None:
+    """Two memory advisors would store everything twice."""
     memory = memory_of()
     two = [MemoryAdvisor(memory), MemoryAdvisor(memory, order=INSIDE)]
     with pytest.raises(ConfigurationError, match=r"MemoryAdvisor\(order=200\), MemoryAdvisor\(order=400\)"):
@@ -766,22 +760,21 @@ def test_one_memory_advisor_is_enough() -> None:
 
 
 @pytest.mark.parametrize("wrong", [InMemoryRepository(), ChatMemory, None])
-def test_the_advisor_takes_a_chat_memory(wrong: Any) -> None:
-    """A repository alone is the most common slip."""
+def test_advisor_rejects_other_objects_as_memory(wrong: Any) -> None:
+    """A repository without a `ChatMemory` is the most common mistake."""
     with pytest.raises(ConfigurationError, match=r"ChatMemory\(repository\)"):
         MemoryAdvisor(wrong)
 
 
 def test_memory_can_be_added_for_one_call(ask: Ask, order: int) -> None:
-    """Inside or outside, like any advisor."""
     memory = memory_of()
     model = ScriptedChatModel([[add_call()], "Three."])
     ask(ChatClient(model, tools=TOOLS), "1 + 2?", session_id="s", advisors=[MemoryAdvisor(memory, order=order)])
     assert len(memory.messages("s")) == (4 if order == INSIDE else 2)
 
 
-def test_history_off_is_for_other_memories_too(ask: Ask) -> None:
-    """An application's own advisor further in may keep the turn."""
+def test_send_history_off_serves_custom_memory(ask: Ask) -> None:
+    """An inner advisor of the application may keep the turn."""
 
     class OwnMemory:
         order = 400
@@ -802,8 +795,8 @@ def test_history_off_is_for_other_memories_too(ask: Ask) -> None:
     assert said(reply.messages) == ["!add", "=3", "!add", "=7", "a:Ten."]
 
 
-def test_structured_output_leaves_its_corrections_out(ask: Ask, order: int) -> None:
-    """The attempts that did not fit are not part of the conversation."""
+def test_output_corrections_are_not_stored(ask: Ask, order: int) -> None:
+    """Answers that did not fit the output type are not part of the conversation."""
     memory = memory_of()
     client, _ = client_of(["no JSON", '{"value": 3}'], memory, order=order)
     ask(client, "1 + 2?", session_id="s", output_type=dict[str, int])
@@ -830,8 +823,8 @@ def offered(model: ScriptedChatModel) -> list[list[str]]:
     return [[tool.name for tool in request.tools] for request in model.requests]
 
 
-def test_tools_found_stay_found_with_the_history_off(ask: Ask) -> None:
-    """Round after round, and beyond the window of the memory inside."""
+def test_revealed_tools_stay_with_the_history_off(ask: Ask) -> None:
+    """Tools stay revealed in every round and beyond the window of an inner memory."""
     client, model, _ = searching([*SEARCHING, "1", "2", "3"], memory_of(window=TurnWindow(1)), INSIDE)
     for text in ("Weather?", "a", "b", "c"):
         ask(client, text, session_id="s")
@@ -840,7 +833,7 @@ def test_tools_found_stay_found_with_the_history_off(ask: Ask) -> None:
 
 
 def test_instructions_are_in_every_round_with_the_history_off(ask: Ask) -> None:
-    """Once."""
+    """The instructions are sent once a round."""
     client, model, _ = searching(SEARCHING, memory_of(), INSIDE)
     ask(client, "Weather?", session_id="s")
     heads = [[m for m in request.messages if isinstance(m, SystemMessage)] for request in model.requests]
@@ -848,8 +841,8 @@ def test_instructions_are_in_every_round_with_the_history_off(ask: Ask) -> None:
     assert len(heads[0]) == 1
 
 
-def test_tools_found_survive_a_restart_by_the_stored_tool_messages(ask: Ask, tmp_path: Path) -> None:
-    """A new advisor and client over the same file, with a window that no longer holds the search."""
+def test_revealed_tools_are_restored_after_a_restart(ask: Ask, tmp_path: Path) -> None:
+    """A new client over the same file restores them, even if the window no longer holds the search."""
     for turns in (1, 2):
         path = tmp_path / f"{turns}.db"
         with SqliteRepository(path) as repository:
@@ -863,8 +856,8 @@ def test_tools_found_survive_a_restart_by_the_stored_tool_messages(ask: Ask, tmp
         assert offered(model) == [[SEARCH_TOOL, "get_weather"], [SEARCH_TOOL]]
 
 
-def test_outside_the_loop_tools_are_found_again_after_a_restart(ask: Ask, tmp_path: Path) -> None:
-    """Their messages were not stored; within a process the session remembers them."""
+def test_outside_the_loop_revealed_tools_are_lost_at_a_restart(ask: Ask, tmp_path: Path) -> None:
+    """Without stored tool messages, only the session in the process knows them."""
     with SqliteRepository(tmp_path / "chats.db") as repository:
         client, model, _ = searching([*SEARCHING, "x"], memory_of(repository), OUTSIDE)
         ask(client, "Weather?", session_id="s")
@@ -875,8 +868,8 @@ def test_outside_the_loop_tools_are_found_again_after_a_restart(ask: Ask, tmp_pa
         assert offered(model) == [[SEARCH_TOOL], *[[SEARCH_TOOL, "get_weather"]] * 2]
 
 
-def test_tools_found_survive_a_compaction_and_a_restart(ask: Ask, order: int) -> None:
-    """`restore` names them where neither the session nor the messages do."""
+def test_restore_reveals_tools_after_compaction_and_restart(ask: Ask, order: int) -> None:
+    """`restore` names tools that neither the session nor the messages name."""
     repository = InMemoryRepository()
     memory = memory_of(repository)
     client, model, _ = searching([*SEARCHING, "ok"], memory, order)
@@ -891,8 +884,7 @@ def test_tools_found_survive_a_compaction_and_a_restart(ask: Ask, order: int) ->
     assert any("it is sunny." in word for word in sent(model)[0])
 
 
-def test_an_evicted_session_is_restored_from_memory(ask: Ask) -> None:
-    """What was evicted was a cache."""
+def test_evicted_session_is_restored_from_memory(ask: Ask) -> None:
     client, model, advisor = searching([*SEARCHING, "ok"], memory_of(), INSIDE)
     ask(client, "Weather?", session_id="s")
     advisor.evict("s")
@@ -900,8 +892,8 @@ def test_an_evicted_session_is_restored_from_memory(ask: Ask) -> None:
     assert offered(model)[-1] == [SEARCH_TOOL, "get_weather"]
 
 
-def test_the_report_counts_what_memory_adds(ask: Ask) -> None:
-    """A round that only searched costs the whole conversation, wherever it is kept."""
+def test_report_counts_messages_from_memory(ask: Ask) -> None:
+    """A round that only searched costs the whole conversation, wherever it is stored."""
     past = [U("word " * 2000), A("ok")]
     spent = []
     for order in (OUTSIDE, INSIDE):
@@ -914,6 +906,6 @@ def test_the_report_counts_what_memory_adds(ask: Ask) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_threads_left() -> Iterator[None]:
-    """A tool that waits in vain must not hold up the tests after it."""
+    """Check that no worker thread of a test is left."""
     yield
     assert all(not thread.name.startswith("ThreadPoolExecutor") for thread in threading.enumerate())
