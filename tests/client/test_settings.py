@@ -54,22 +54,22 @@ def test_variables_reach_the_advisor(monkeypatch: pytest.MonkeyPatch) -> None:
         "INDEX": "regex",
         "MAX_RESULTS": "3",
         "MAX_RESULTS_LIMIT": "7",
-        "ACCUMULATE": "false",
+        "KEEP_REVEALED": "false",
         "INSTRUCTIONS": "Search!",
         "ORDER": "250",
         "EVICTION_TTL": "PT8H",
         "EVICTION_MAX_SESSIONS": "9",
-        "BYPASS_BELOW": "100",
-        "PRESELECT": "2",
-        "MAX_LOADED": "20",
-        "SEARCH_BUDGET": "4",
-        "RUN_UNDISCOVERED": "true",
+        "REVEAL_ALL_BELOW": "100",
+        "REVEAL_UPFRONT": "2",
+        "MAX_REVEALED": "20",
+        "MAX_SEARCHES": "4",
+        "RUN_UNREVEALED": "true",
         "PINNED": "core_*, source:mail",
         "MAX_CALLS_PER_TOOL_DEFAULT": "5",
         "MAX_CALLS_PER_TOOL": '{"web": 50, "free": null}',
         "MAX_TOTAL_TOOL_CALLS": "60",
-        "EXCLUDED_TOOLS": '["a", "b"]',
-        "ON_LIMIT_EXCEEDED": "answer",
+        "EXEMPT": '["a", "b"]',
+        "ON_LIMIT": "answer",
     }
     for name, value in variables.items():
         monkeypatch.setenv(f"TOOLSEARCH_{name}", value)
@@ -89,7 +89,7 @@ def test_variables_reach_the_advisor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_limits_can_be_switched_off_by_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MAX_CALLS_PER_TOOL_DEFAULT", "MAX_TOTAL_TOOL_CALLS", "SEARCH_BUDGET", "EVICTION_TTL"):
+    for name in ("MAX_CALLS_PER_TOOL_DEFAULT", "MAX_TOTAL_TOOL_CALLS", "MAX_SEARCHES", "EVICTION_TTL"):
         monkeypatch.setenv(f"TOOLSEARCH_{name}", "none")
     settings = ToolSearchSettings.load()
     limits = settings.advisor().limits
@@ -143,22 +143,26 @@ def test_the_session_id_can_come_from_the_context() -> None:
 
 
 WRONG = [
-    ("MAX_RESULT", "3", "TOOLSEARCH_MAX_RESULT is no setting; did you mean TOOLSEARCH_MAX_RESULTS"),
+    ("MAX_RESULT", "3", "TOOLSEARCH_MAX_RESULT is not a setting; did you mean TOOLSEARCH_MAX_RESULTS"),
     ("MAX_RESULTS", "many", "TOOLSEARCH_MAX_RESULTS: Input should be a valid integer"),
-    ("MAX_RESULTS", "50", "TOOLSEARCH_MAX_RESULTS=50 is more than TOOLSEARCH_MAX_RESULTS_LIMIT=10"),
-    ("MAX_RESULTS_LIMIT", "3", "TOOLSEARCH_MAX_RESULTS=5 is more than TOOLSEARCH_MAX_RESULTS_LIMIT=3"),
+    ("MAX_RESULTS", "50", "TOOLSEARCH_MAX_RESULTS must be at most TOOLSEARCH_MAX_RESULTS_LIMIT=10, got 50"),
+    ("MAX_RESULTS_LIMIT", "3", "TOOLSEARCH_MAX_RESULTS must be at most TOOLSEARCH_MAX_RESULTS_LIMIT=3, got 5"),
     ("MAX_RESULTS", "0", "TOOLSEARCH_MAX_RESULTS: Input should be greater than or equal to 1"),
     ("INDEX", "lucene", "TOOLSEARCH_INDEX=lucene: unknown index 'lucene'; expected one of: bm25"),
     ("EMBEDDER", "some/model", "TOOLSEARCH_EMBEDDER has no effect with TOOLSEARCH_INDEX=bm25"),
     ("BM25_MIN_SCORE", "2", "TOOLSEARCH_BM25_MIN_SCORE: Input should be less than or equal to 1"),
-    ("ON_LIMIT_EXCEEDED", "explode", "TOOLSEARCH_ON_LIMIT_EXCEEDED: Input should be 'end' or 'answer'"),
+    ("ON_LIMIT", "explode", "TOOLSEARCH_ON_LIMIT: Input should be 'end' or 'answer'"),
     ("MAX_CALLS_PER_TOOL", "web=3", "TOOLSEARCH_MAX_CALLS_PER_TOOL: write a mapping, .* as JSON"),
-    ("MAX_TOTAL_TOOL_CALLS", "-1", "TOOLSEARCH_MAX_TOTAL_TOOL_CALLS: a limit is 0 or more; write none for no limit"),
+    (
+        "MAX_TOTAL_TOOL_CALLS",
+        "-1",
+        "TOOLSEARCH_MAX_TOTAL_TOOL_CALLS: a limit must be 0 or more; write none for no limit",
+    ),
     ("PINNED", "[", "TOOLSEARCH_PINNED: write a list, as JSON"),
     ("EVICTION_MAX_SESSIONS", "0", "TOOLSEARCH_EVICTION_MAX_SESSIONS: Input should be greater than or equal to 1"),
     ("EVICTION_TTL", "half an hour", "TOOLSEARCH_EVICTION_TTL: write a number and s, m, h or d, e.g. 30m"),
     ("EVICTION_TTL", "0s", "TOOLSEARCH_EVICTION_TTL: Input should be greater than"),
-    ("PRESELECT", "-1", "TOOLSEARCH_REVEAL_UPFRONT: Input should be greater than or equal to 0"),
+    ("REVEAL_UPFRONT", "-1", "TOOLSEARCH_REVEAL_UPFRONT: Input should be greater than or equal to 0"),
 ]
 
 

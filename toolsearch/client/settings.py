@@ -1,12 +1,13 @@
-"""`ToolSearchSettings`: the client's advisor from environment variables; needs the extra ``settings``.
+"""Settings of the tool advisor from environment variables; needs the extra ``settings``.
 
-Variables begin with ``TOOLSEARCH_``; nothing reads them unless you make an object of this class.
+Variables begin with ``TOOLSEARCH_``. They are read only when a `ToolSearchSettings` is created.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Hashable
+from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, Literal, Self
@@ -17,6 +18,7 @@ from pydantic_core import ErrorDetails
 from ..chat.requests import ChatRequest
 from ..disclosure.advisor import ToolSearchAdvisor
 from ..disclosure.sentences import DEFAULT_INSTRUCTIONS
+from ..disclosure.settings import DisclosureSettings
 from ..errors import ConfigurationError, MissingExtraError
 from ..eviction import CompositeEviction, EvictionStrategy, LruEviction, TtlEviction
 from ..indexes import Bm25ToolIndex, HybridToolIndex, ToolIndex, VectorToolIndex, resolve_index
@@ -27,25 +29,28 @@ from ..loop.tool_calling import ToolCallingAdvisor
 try:
     from pydantic_settings import BaseSettings, SettingsConfigDict
 
-    from .env_types import Duration, Limit, Limits, Names, Positive
+    from .env_types import Duration, Limit, Limits, Names, PositiveInt
 except ImportError as error:
     raise MissingExtraError("settings", "ToolSearchSettings") from error
 
 __all__ = ["ToolSearchSettings"]
 
 _PREFIX = "TOOLSEARCH_"
-_FOR_INDEX = {"bm25_min_score": ("bm25", "hybrid"), "embedder": ("vector", "hybrid")}
+_INDEXES_OF_OPTION = {"bm25_min_score": ("bm25", "hybrid"), "embedder": ("vector", "hybrid")}
+_DISCLOSURE = DisclosureSettings()
+_LIMITS = ToolCallLimits()
 
 
 class ToolSearchSettings(BaseSettings):
-    """Every property of tool search and of the tool-calling loop; an unknown name or value is an error.
+    """Settings of tool search and of the tool-calling loop. An unknown name or an invalid value is an error.
 
-    Each field is the variable ``TOOLSEARCH_`` and its name in capitals, e.g. ``TOOLSEARCH_MAX_RESULTS=3`` or
-    ``TOOLSEARCH_EVICTION_TTL=PT8H``. Lists are written with commas or as JSON, mappings as JSON, None as ``none``.
-    Arguments win over variables.
+    The variable of a field is ``TOOLSEARCH_`` and its name in capitals, e.g. ``TOOLSEARCH_MAX_RESULTS=3`` or
+    ``TOOLSEARCH_EVICTION_TTL=PT8H``. Lists are separated by commas or written as JSON, mappings are written as JSON,
+    and None is written as ``none``. Arguments override variables. Defaults of the options of tool search come from
+    `DisclosureSettings`, those of the limits from `ToolCallLimits`.
 
     Raises:
-        ConfigurationError: from `load` and `advisor`, for a value that cannot work.
+        ConfigurationError: From `load` and `advisor`, if a value cannot work.
 
     Example:
         >>> settings = ToolSearchSettings.load(enabled=True, index="regex", max_results=3)
@@ -54,60 +59,78 @@ class ToolSearchSettings(BaseSettings):
         >>> ToolSearchSettings.load(max_results=20)
         Traceback (most recent call last):
         ...
-        toolsearch.errors.ConfigurationError: settings that cannot work: TOOLSEARCH_MAX_RESULTS=20 is more than
-        TOOLSEARCH_MAX_RESULTS_LIMIT=10
+        toolsearch.errors.ConfigurationError: invalid settings: TOOLSEARCH_MAX_RESULTS must be at most
+        TOOLSEARCH_MAX_RESULTS_LIMIT=10, got 20
     """
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, env_parse_none_str="none", extra="forbid", frozen=True)
 
-    enabled: bool = Field(default=False, description="Disclose tools progressively; off sends all tools.")
-    index: str = Field(default="bm25", description="regex, bm25, vector, hybrid, or a plug-in's name.")
+    enabled: bool = Field(default=False, description="Use tool search. If false, all tools are sent.")
+    index: str = Field(default="bm25", description="regex, bm25, vector, hybrid, or the name of a plug-in.")
     bm25_min_score: float | None = Field(default=None, ge=0, le=1, description="Share of the query that must match.")
-    embedder: str | None = Field(default=None, description="Model name or folder of the vector index.")
-    max_results: Positive = Field(default=5, description="Tools a search returns unless the model asks otherwise.")
-    max_results_limit: Positive = Field(default=10, description="The most the model may ask for.")
-    session_id_key: str | None = Field(default=None, description="Read the session id from this key of the context.")
-    keep_revealed: bool = Field(default=True, description="Keep all tools found in a session.")
-    instructions: str = Field(default=DEFAULT_INSTRUCTIONS, description="Appended to the system message.")
-    order: int = Field(default=300, description="The advisor's place in the chain.")
-    eviction_max_sessions: Positive = Field(default=1000, description="Sessions kept, the least recently used go.")
-    eviction_ttl: Duration | None = Field(default=None, description="Sessions idle for longer go too.")
-    reveal_all_below: Positive | None = Field(default=None, description="Send all tools below this many tokens.")
-    reveal_upfront: int = Field(default=0, ge=0, description="Tools disclosed from the user's own words.")
-    max_revealed: Positive | None = Field(default=None, description="Tools disclosed at most.")
-    max_searches: Positive | None = Field(default=10, description="Searches per turn.")
-    run_unrevealed: bool = Field(default=False, description="Run a tool that was not disclosed yet.")
+    embedder: str | None = Field(default=None, description="Model name or folder for the vector index.")
+    max_results: PositiveInt = Field(
+        default=_DISCLOSURE.max_results, description="Tools per search, unless the model asks for another number."
+    )
+    max_results_limit: PositiveInt = Field(
+        default=_DISCLOSURE.max_results_limit, description="Largest number of tools the model may ask for."
+    )
+    session_id_key: str | None = Field(default=None, description="Key of the context that holds the session id.")
+    keep_revealed: bool = Field(
+        default=_DISCLOSURE.keep_revealed, description="Keep all tools that a session found revealed."
+    )
+    instructions: str = Field(default=DEFAULT_INSTRUCTIONS, description="Text appended to the system message.")
+    order: int = Field(default=300, description="Position of the advisor in the chain.")
+    eviction_max_sessions: PositiveInt = Field(
+        default=1000, description="Number of sessions above which the least recently used is evicted."
+    )
+    eviction_ttl: Duration | None = Field(default=None, description="Idle time after which a session is evicted.")
+    reveal_all_below: PositiveInt | None = Field(
+        default=_DISCLOSURE.reveal_all_below, description="Send all tools if they have fewer tokens than this."
+    )
+    reveal_upfront: int = Field(
+        default=_DISCLOSURE.reveal_upfront, ge=0, description="Tools revealed before the first round."
+    )
+    max_revealed: PositiveInt | None = Field(
+        default=_DISCLOSURE.max_revealed, description="Largest number of revealed tools in a session."
+    )
+    max_searches: PositiveInt | None = Field(default=_DISCLOSURE.max_searches, description="Searches per turn.")
+    run_unrevealed: bool = Field(
+        default=_DISCLOSURE.run_unrevealed, description="Run a call of a tool that is not revealed yet."
+    )
     pinned: Names = Field(default=(), description="Tools that are always sent: names, globs, source:NAME.")
-    max_calls_per_tool_default: Limit = Field(default=40, description="Calls of one tool per turn.")
-    max_calls_per_tool: Limits = Field(default={}, description="Other limits, by tool.")
-    max_total_tool_calls: Limit = Field(default=150, description="Tool calls per turn.")
-    excluded_tools: Names = Field(default=(), description="Tools without a limit of their own.")
-    on_limit_exceeded: Literal["end", "answer"] = Field(default="end", description="End the turn, or tell the model.")
-    raise_on_error: bool = Field(default=False, description="Raise a tool's error instead of telling the model.")
-    resolve_fallback: bool = Field(default=False, description="Run tools that only the advisor's `resolver` knows.")
+    max_calls_per_tool_default: Limit = Field(default=_LIMITS.per_tool, description="Calls per turn of each tool.")
+    max_calls_per_tool: Limits = Field(default={}, description="Other limits, by name of the tool.")
+    max_total_tool_calls: Limit = Field(default=_LIMITS.total, description="Calls per turn of all tools.")
+    exempt: Names = Field(default=(), description="Tools without a limit of their own.")
+    on_limit: Literal["end", "answer"] = Field(
+        default=_LIMITS.on_limit, description="End the turn at a limit, or answer the call with the limit."
+    )
+    raise_on_error: bool = Field(default=False, description="Raise the error of a tool instead of answering the call.")
+    resolve_fallback: bool = Field(default=False, description="Run tools that only the `resolver` knows.")
     tool_calling: bool = Field(default=True, description="For `ChatClient(tool_calling=settings.tool_calling)`.")
 
     @model_validator(mode="after")
-    def _no_unknown_variables(self) -> Self:
+    def _validate_variable_names(self) -> Self:
         known = {_variable(name) for name in type(self).model_fields}
         for name in os.environ:
             if name.upper().startswith(_PREFIX) and name.upper() not in known:
                 close = get_close_matches(name.upper(), known, 1)
-                raise ValueError(f"{name} is no setting{f'; did you mean {close[0]}?' if close else ''}")
+                raise ValueError(f"{name} is not a setting{f'; did you mean {close[0]}?' if close else ''}")
         return self
 
     @model_validator(mode="after")
-    def _fit_together(self) -> Self:
+    def _validate_combinations(self) -> Self:
         if self.max_results > self.max_results_limit:
             raise ValueError(
-                f"{_variable('max_results')}={self.max_results} is more than "
-                f"{_variable('max_results_limit')}={self.max_results_limit}"
+                f"{_variable('max_results')} must be at most "
+                f"{_variable('max_results_limit')}={self.max_results_limit}, got {self.max_results}"
             )
-        for name, indexes in _FOR_INDEX.items():
+        for name, indexes in _INDEXES_OF_OPTION.items():
             if getattr(self, name) is not None and self.index not in indexes:
                 raise ValueError(f"{_variable(name)} has no effect with {_variable('index')}={self.index}")
         try:
-            self._make_index()
+            self._create_index()
             if self.index in ("vector", "hybrid"):
                 require_vector_extra()
         except (ConfigurationError, MissingExtraError) as error:
@@ -116,52 +139,50 @@ class ToolSearchSettings(BaseSettings):
 
     @classmethod
     def load(cls, **values: Any) -> Self:
-        """Read the variables; `values` win over them.
+        """Read the environment variables.
+
+        Args:
+            values: Fields of this class. They override the variables.
 
         Raises:
-            ConfigurationError: naming each variable that is wrong, and why.
+            ConfigurationError: If a value is invalid. The message names each variable and its problem.
         """
         try:
             return cls(**values)
         except ValidationError as error:
-            problems = "; ".join(map(_problem, error.errors()))
-            raise ConfigurationError(f"settings that cannot work: {problems}") from error
+            problems = "; ".join(map(_describe_problem, error.errors()))
+            raise ConfigurationError(f"invalid settings: {problems}") from error
 
     def advisor(self, **options: Any) -> ToolCallingAdvisor:
-        """Make the tool advisor that these settings describe.
+        """Create the tool advisor that these settings describe.
 
         Args:
-            options: what has no variable: `tool_filter`, `token_counter`, `session_key`, `resolver`, `should_continue`,
-                `history`, and exception types as `raise_on_error`.
+            options: Options that cannot be written in a variable: `tool_filter`, `token_counter`, `session_key`,
+                `resolver`, `should_continue`, `send_history`, and exception types as `raise_on_error`.
+
+        Raises:
+            ConfigurationError: If an option cannot work, even while tool search is switched off.
         """
         limits = ToolCallLimits(
             per_tool=self.max_calls_per_tool_default,
             total=self.max_total_tool_calls,
             overrides=self.max_calls_per_tool,
-            exempt=self.excluded_tools,
-            on_limit=self.on_limit_exceeded,
+            exempt=self.exempt,
+            on_limit=self.on_limit,
         )
-        search_options: dict[str, Any] = (
-            {} if self.session_id_key is None else {"session_key": partial(_session_in_context, self.session_id_key)}
-        )
+        search_options: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(DisclosureSettings)}
+        if self.session_id_key is not None:
+            search_options["session_key"] = partial(_session_in_context, self.session_id_key)
         for name in ("session_key", "token_counter", "tool_filter"):
             if name in options:
                 search_options[name] = options.pop(name)
         options = {"raise_on_error": self.raise_on_error, "resolve_fallback": self.resolve_fallback, **options}
-        # Made in any case: what cannot work is an error also while it is switched off.
+        # Created even if it is not used, so that an invalid option is an error while tool search is off.
         search = ToolSearchAdvisor(
-            self._make_index(),
-            max_results=self.max_results,
-            max_results_limit=self.max_results_limit,
+            self._create_index(),
             instructions=self.instructions,
-            keep_revealed=self.keep_revealed,
             pinned=self.pinned,
-            eviction=self._make_eviction(),
-            reveal_all_below=self.reveal_all_below,
-            reveal_upfront=self.reveal_upfront,
-            max_revealed=self.max_revealed,
-            max_searches=self.max_searches,
-            run_unrevealed=self.run_unrevealed,
+            eviction=self._create_eviction(),
             order=self.order,
             limits=limits,
             **search_options,
@@ -169,7 +190,7 @@ class ToolSearchSettings(BaseSettings):
         )
         return search if self.enabled else ToolCallingAdvisor(order=self.order, limits=limits, **options)
 
-    def _make_index(self) -> ToolIndex:
+    def _create_index(self) -> ToolIndex:
         if self.index == "bm25":
             return Bm25ToolIndex(min_score=self.bm25_min_score)
         if self.index == "vector" and self.embedder is not None:
@@ -178,7 +199,7 @@ class ToolSearchSettings(BaseSettings):
             return HybridToolIndex([Bm25ToolIndex(min_score=self.bm25_min_score), VectorToolIndex(self.embedder)])
         return resolve_index(self.index)
 
-    def _make_eviction(self) -> EvictionStrategy:
+    def _create_eviction(self) -> EvictionStrategy:
         lru = LruEviction(self.eviction_max_sessions)
         return lru if self.eviction_ttl is None else CompositeEviction(lru, TtlEviction(self.eviction_ttl))
 
@@ -187,8 +208,7 @@ def _variable(field: str) -> str:
     return f"{_PREFIX}{field.upper()}"
 
 
-def _problem(error: ErrorDetails) -> str:
-    """One thing that is wrong, under the name of its variable."""
+def _describe_problem(error: ErrorDetails) -> str:
     message = error["msg"].removeprefix("Value error, ")
     return f"{_variable(str(error['loc'][0]))}: {message}" if error["loc"] else message
 
