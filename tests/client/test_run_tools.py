@@ -134,7 +134,7 @@ def test_limits_and_the_filter_hold_outside_of_the_loop() -> None:
 
 def test_there_must_be_calls_to_run() -> None:
     client = ChatClient(ScriptedChatModel([]), tools=[look])
-    with pytest.raises(ConfigurationError, match="assistant message with tool calls"):
+    with pytest.raises(ConfigurationError, match="messages must end with an assistant message that has tool calls"):
         client.run_tools("hello")
 
 

@@ -809,10 +809,10 @@ def test_the_loop_can_be_put_in_for_one_call(ask):
 
 
 def test_two_tool_advisors_are_refused_with_their_names_and_orders(ask):
-    with pytest.raises(ConfigurationError, match=r"has 2: Hooked\(order=5\), ToolCallingAdvisor\(order=300\)"):
+    with pytest.raises(ConfigurationError, match=r"got 2: Hooked\(order=5\), ToolCallingAdvisor\(order=300\)"):
         ChatClient(ScriptedChatModel(), advisors=[ToolCallingAdvisor(), Hooked(order=5)])
     client = client_of(["x"], advisor=ToolCallingAdvisor())
-    with pytest.raises(ConfigurationError, match="a chain has one tool advisor"):
+    with pytest.raises(ConfigurationError, match="a chain must have one tool advisor"):
         ask(client, "Hi", advisors=[Hooked()])
 
 

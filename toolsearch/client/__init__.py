@@ -1,1 +1,22 @@
-"""client."""
+"""Chat client: `ChatClient`, its streams, and its configuration by environment variables (extra ``settings``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .client import CallOptions, ChatClient
+from .streams import AsyncChatStream, ChatStream
+
+if TYPE_CHECKING:
+    from .settings import ToolSearchSettings
+
+__all__ = ["AsyncChatStream", "CallOptions", "ChatClient", "ChatStream", "ToolSearchSettings"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `ToolSearchSettings` on first use, so that importing the package does not import pydantic-settings."""
+    if name == "ToolSearchSettings":
+        from .settings import ToolSearchSettings
+
+        return ToolSearchSettings
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

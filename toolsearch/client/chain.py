@@ -1,4 +1,4 @@
-"""Which chain a client's call runs through: its advisors in order, at most one loop and one memory, a loop if none."""
+"""Chains of advisors: sorted, with at most one memory, and with a tool-calling loop unless it is switched off."""
 
 from __future__ import annotations
 
@@ -6,42 +6,47 @@ from collections.abc import Iterable, Sequence
 
 from ..chat.turn_memory import TurnMemory, TurnMemoryProvider
 from ..errors import ConfigurationError
-from ..loop.advisor import Advisor, in_order
+from ..loop.advisor import Advisor, sort_advisors
 from ..loop.tool_calling import ToolCallingAdvisor
 
-__all__ = ["chain_of", "client_advisors", "inner_memory"]
+__all__ = ["build_chain", "create_inner_memory", "sort_client_advisors"]
 
 
-def client_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
-    """Return a client's advisors in order.
-
-    Raises:
-        ConfigurationError: for what is no advisor, two tool advisors, or two memories.
-    """
-    ordered = in_order(advisors)
-    _check_one_tool_advisor(ordered)
-    _check_one_memory(ordered)
-    return ordered
-
-
-def chain_of(advisors: Iterable[Advisor], *, tool_calling: bool) -> tuple[Advisor, ...]:
-    """Return the chain of one call, with a plain loop added if there is none, or without any if it is switched off.
+def sort_client_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
+    """Return the advisors of a client, from the outermost to the innermost.
 
     Raises:
-        ConfigurationError: as `client_advisors`; tool advisors that are switched off may be several.
+        ConfigurationError: If an element is not an advisor, or if there are two tool advisors or two memory advisors.
     """
-    ordered = in_order(advisors)
-    _check_one_memory(ordered)
+    chain = sort_advisors(advisors)
+    _validate_one_tool_advisor(chain)
+    _validate_one_memory(chain)
+    return chain
+
+
+def build_chain(advisors: Iterable[Advisor], *, tool_calling: bool) -> tuple[Advisor, ...]:
+    """Return the chain of one call.
+
+    Args:
+        advisors: The advisors of the client and of the call.
+        tool_calling: True adds a `ToolCallingAdvisor` if `advisors` has no tool advisor. False removes all tool
+            advisors; then there may be several.
+
+    Raises:
+        ConfigurationError: If an element is not an advisor, or if there are two tool advisors or two memory advisors.
+    """
+    chain = sort_advisors(advisors)
+    _validate_one_memory(chain)
     if not tool_calling:
-        return tuple(advisor for advisor in ordered if not isinstance(advisor, ToolCallingAdvisor))
-    _check_one_tool_advisor(ordered)
-    if any(isinstance(advisor, ToolCallingAdvisor) for advisor in ordered):
-        return ordered
-    return in_order((*ordered, ToolCallingAdvisor()))
+        return tuple(advisor for advisor in chain if not isinstance(advisor, ToolCallingAdvisor))
+    _validate_one_tool_advisor(chain)
+    if any(isinstance(advisor, ToolCallingAdvisor) for advisor in chain):
+        return chain
+    return sort_advisors((*chain, ToolCallingAdvisor()))
 
 
-def inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
-    """Return what keeps the turn, if a memory advisor is further in than the tool loop."""
+def create_inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
+    """Return a new `TurnMemory` if the chain has a memory advisor inside its tool loop."""
     inside = False
     for advisor in chain:
         if inside and isinstance(advisor, TurnMemoryProvider):
@@ -50,15 +55,15 @@ def inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
     return None
 
 
-def _check_one_tool_advisor(advisors: Sequence[Advisor]) -> None:
-    loops = [advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor)]
-    if len(loops) > 1:
-        found = ", ".join(f"{type(loop).__name__}(order={loop.order})" for loop in loops)
-        raise ConfigurationError(f"a chain has one tool advisor, this one has {len(loops)}: {found}; keep one of them")
+def _validate_one_tool_advisor(chain: Sequence[Advisor]) -> None:
+    _validate_at_most_one([advisor for advisor in chain if isinstance(advisor, ToolCallingAdvisor)], "tool advisor")
 
 
-def _check_one_memory(advisors: Sequence[Advisor]) -> None:
-    keepers = [advisor for advisor in advisors if isinstance(advisor, TurnMemoryProvider)]
-    if len(keepers) > 1:
-        found = ", ".join(f"{type(keeper).__name__}(order={keeper.order})" for keeper in keepers)
-        raise ConfigurationError(f"a chain has one memory advisor, this one has {len(keepers)}: {found}; keep one")
+def _validate_one_memory(chain: Sequence[Advisor]) -> None:
+    _validate_at_most_one([advisor for advisor in chain if isinstance(advisor, TurnMemoryProvider)], "memory advisor")
+
+
+def _validate_at_most_one(advisors: Sequence[Advisor], kind: str) -> None:
+    if len(advisors) > 1:
+        found = ", ".join(f"{type(advisor).__name__}(order={advisor.order})" for advisor in advisors)
+        raise ConfigurationError(f"a chain must have one {kind}, got {len(advisors)}: {found}; keep one of them")

@@ -1,4 +1,4 @@
-"""`ChatClient`: a model, its tools and the advisors between them."""
+"""The chat client: a model, its tools, and the advisors between the application and the model."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from ..loop.turn import Turn
 from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from ..observability.observer import Observer
 from ..output.advisor import with_structured_output
+from ..text import short_repr
 from ..tools.collect import ToolLike, ToolProvider, expand_tools, name_tools, resolve_tools
 from ..tools.tool import Tool
-from .chain import chain_of, client_advisors, inner_memory
-from .run_tools import CallExecution
+from .chain import build_chain, create_inner_memory, sort_client_advisors
+from .run_tools import BatchExecution
 from .streams import AsyncChatStream, ChatStream
 
 __all__ = ["CallOptions", "ChatClient"]
 
-_MESSAGES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
+_MESSAGE_TYPES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
 
-
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class _Prepared(NamedTuple):
-    """What one call starts from; `tools` asks for the request's tools where that may take time."""
+    """The request and the chain of one call. `tools` is set if listing the tools can block: it lists them."""
 
     request: ChatRequest
     advisors: tuple[Advisor, ...]
@@ -76,18 +76,24 @@ class CallOptions(TypedDict, total=False):
 
 
 class ChatClient:
-    """Sends prompts through a chain of advisors to a model, in four ways that behave alike.
+    """A client that sends prompts through a chain of advisors to a model and runs the tools that the model calls.
+
+    `call`, `acall`, `stream` and `astream` take the same arguments and behave alike. One client can serve any number
+    of calls at once.
 
     Args:
-        model: what talks to the provider.
-        tools: available in every call: functions, `Tool`s, objects with ``@tool`` methods, providers such as
-            `McpTools`, ``(definition, callable)`` pairs, and lists of these.
-        advisors: steps of every call. With no tool advisor among them a `ToolCallingAdvisor` is added.
-        system: instructions for calls whose messages bring no system message of their own.
-        context: values for tools; merged under each call's own context, never sent to the model.
-        tool_calling: False leaves the loop to you: responses then end with the tool calls the model asks for.
-        clock: what waits and tells the time; a fake one in tests.
-        observer: is told of every turn, round, tool call and search, e.g. an `OpenTelemetryObserver`.
+        model: The adapter for the provider.
+        tools: Tools of every call: functions, `Tool`s, objects with ``@tool`` methods, providers such as `McpTools`,
+            ``(definition, callable)`` pairs, and lists of these.
+        advisors: Advisors of every call. If none of them is a tool advisor, a `ToolCallingAdvisor` is added.
+        system: Instructions for calls whose messages do not have a system message.
+        context: Values for tools and advisors. The context of a call is merged over it. The model never receives it.
+        tool_calling: False leaves the tool loop to the application. Responses then end with the model's tool calls.
+        clock: The clock that advisors wait on; tests pass a fake one.
+        observer: Receives every turn, round, tool call and search, e.g. an `OpenTelemetryObserver`.
+
+    Raises:
+        ConfigurationError: If an argument cannot work, or if two tools have the same name.
 
     Example:
         >>> from toolsearch.testing import ScriptedChatModel
@@ -108,45 +114,45 @@ class ChatClient:
         clock: Clock | None = None,
         observer: Observer | None = None,
     ) -> None:
-        missing = [name for name in ("call", "acall", "stream", "astream") if not callable(getattr(model, name, None))]
-        if isinstance(model, type) or missing:
-            raise ConfigurationError(f"{model!r} is not a chat model: it lacks {', '.join(missing) or 'an instance'}")
+        if isinstance(model, type):
+            raise ConfigurationError(f"model must be an instance, got the class {model.__name__}")
+        if not isinstance(model, ChatModel):  # such as the name of a model
+            raise ConfigurationError(f"model must define call, acall, stream and astream, got {model!r}")
         self.model = model
-        self.advisors = client_advisors(advisors)
+        self.advisors = sort_client_advisors(advisors)
         self.system = system
-        self.context: Mapping[str, Any] = dict(_mapping(context, "context", "{'user': 'ann'}"))
-        self.tool_calling = _flag(tool_calling)
+        self.context: Mapping[str, Any] = dict(context or {})
+        _validate_flag(tool_calling)
+        self.tool_calling = tool_calling
         self.observer = observer
         self._tools = expand_tools(tools)
-        if clock is not None and not isinstance(clock, Clock):
-            raise ConfigurationError(
-                f"a clock has monotonic(), sleep(seconds) and sleep_async(seconds); {clock!r} has not"
-            )
         self._clock: Clock = clock or SystemClock()
-        self._named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
-        listed = name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # a wrong name is an error here
-        self._log_start(listed)
+        self._latest_named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
+        named = name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # reports a wrong name now
+        self._log_start(named)
 
     def _log_start(self, tools: Sequence[Tool]) -> None:
-        """Say which advisor and index are active: a setting that did not take effect shows here."""
+        """Log the active advisor and index, so that a setting without effect is noticed."""
         loops = [advisor for advisor in self.advisors if isinstance(advisor, ToolCallingAdvisor)]
         active = loops[0].describe() if loops else {"advisor": "ToolCallingAdvisor" if self.tool_calling else "none"}
         facts = {**active, "tools": len(tools), "providers": len(self._tools) - len(tools)}
         text = " ".join(f"{name}={value}" for name, value in facts.items())
-        _LOG.info("toolsearch.client_ready %s", text, extra=facts)
+        logger.info("toolsearch.client_ready %s", text, extra=facts)
 
     def call(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatResponse:
-        """Run a turn and return its response; tools run on the way.
+        """Run a turn, including its tool calls, and return the response.
 
         Args:
-            prompt: What the user says. It is appended to `messages` if both are given.
-            arguments: See `CallOptions`.
+            prompt: The user's message. It is appended to `messages` if both are given.
+            arguments: The keyword arguments in `CallOptions`.
 
         Raises:
-            TypeError: If an argument does not exist.
+            TypeError: If a keyword argument is unknown.
             ConfigurationError: If an argument cannot work.
             ProviderError: If the model's provider fails.
             StructuredOutputError: If no answer of the model fits `output_type`.
+
+        The attribute `response` of the last two errors is the turn so far.
         """
         turn = self._turn(self._prepare(prompt, arguments), streaming=False)
         for _ in drive(turn):
@@ -162,7 +168,10 @@ class ChatClient:
         return cast("ChatResponse", turn.response)
 
     def stream(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatStream:
-        """Run a turn like `call`, and stream its text. `ChatStream.events` also yields rounds and tool calls."""
+        """Run a turn like `call`, and return a stream of its text.
+
+        The turn starts when the stream is first read. `ChatStream.events` also yields rounds and tool calls.
+        """
         return ChatStream(self._turn(self._prepare(prompt, arguments), streaming=True))
 
     def astream(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> AsyncChatStream:
@@ -175,8 +184,17 @@ class ChatClient:
     def run_tools(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ToolBatchResult:
         """Run the tool calls at the end of `messages`, for an application that drives the rounds itself.
 
-        Calls that already have a result, such as those that a user declined, are skipped. Limits, validation, errors
-        and the tool filter work as in the loop.
+        Limits, validation, errors and the tool filter work as in the loop. Calls that already have a result, e.g.
+        because the user declined them, are skipped.
+
+        Args:
+            prompt: A user message to append to `messages`; usually left out.
+            arguments: The keyword arguments in `CallOptions`. `messages` must end with an assistant message that has
+                tool calls, and any results of them.
+
+        Raises:
+            TypeError: If a keyword argument is unknown.
+            ConfigurationError: If an argument cannot work.
         """
         turn, execution = self._execution(self._prepare(prompt, arguments))
         for _ in drive(turn):
@@ -194,75 +212,66 @@ class ChatClient:
         return execution.batch
 
     def _prepare(self, prompt: str | UserMessage | None, arguments: CallOptions) -> _Prepared:
-        """Make the request and the chain of one call."""
-        _validate_arguments(arguments)
+        """Create the request and the chain of one call."""
+        _validate_names(arguments)
         tool_calling = arguments.get("tool_calling")
-        found = (*self._tools, *expand_tools(arguments.get("tools", ())))
-        calls_tools = self.tool_calling if tool_calling is None else _flag(tool_calling)
-        chain = chain_of((*self.advisors, *arguments.get("advisors", ())), tool_calling=calls_tools)
+        if tool_calling is None:
+            tool_calling = self.tool_calling
+        _validate_flag(tool_calling)
+        for name in ("session_id", "tenant_id"):
+            _validate_identifier(arguments.get(name), name)
+        chain = build_chain((*self.advisors, *arguments.get("advisors", ())), tool_calling=tool_calling)
         chain = with_structured_output(chain, arguments.get("output_type"), self.model)
-        # A provider may take time to list its tools, so a driver asks it.
-        waits = not all(isinstance(tool, Tool) for tool in found)
+        tools = (*self._tools, *expand_tools(arguments.get("tools", ())))
+        # Listing the tools of a provider, e.g. an MCP server, can block, so the driver does it.
+        blocks = not all(isinstance(tool, Tool) for tool in tools)
         request = ChatRequest(
             messages=self._conversation(prompt, arguments.get("messages", ())),
-            tools=() if waits else self._named_tools(found),
-            options=_mapping(arguments.get("options"), "options", "{'temperature': 0}"),
-            context={**self.context, **_mapping(arguments.get("context"), "context", "{'user': 'ann'}")},
-            session_id=_identifier(arguments.get("session_id"), "session_id"),
-            tenant_id=_identifier(arguments.get("tenant_id"), "tenant_id"),
-            memory=inner_memory(chain),
+            tools=() if blocks else self._named_tools(tools),
+            options=arguments.get("options") or {},
+            context={**self.context, **(arguments.get("context") or {})},
+            session_id=arguments.get("session_id"),
+            tenant_id=arguments.get("tenant_id"),
+            memory=create_inner_memory(chain),
         )
-        return _Prepared(request, chain, partial(self._named_tools, found) if waits else None)
+        return _Prepared(request, chain, partial(self._named_tools, tools) if blocks else None)
 
-    def _execution(self, prepared: _Prepared) -> tuple[Turn, CallExecution]:
-        loops = (one for one in (*prepared.advisors, *self.advisors) if isinstance(one, ToolCallingAdvisor))
-        execution = CallExecution(next(loops, None) or ToolCallingAdvisor())
+    def _execution(self, prepared: _Prepared) -> tuple[Turn, BatchExecution]:
+        loops = (advisor for advisor in (*prepared.advisors, *self.advisors) if isinstance(advisor, ToolCallingAdvisor))
+        execution = BatchExecution(next(loops, None) or ToolCallingAdvisor())
         return self._turn(prepared._replace(advisors=(execution,)), streaming=False), execution
 
     def _turn(self, prepared: _Prepared, *, streaming: bool) -> Turn:
         return Turn(self.model, *prepared, clock=self._clock, streaming=streaming, observer=self.observer)
 
     def _conversation(self, prompt: str | UserMessage | None, messages: Sequence[Message]) -> tuple[Message, ...]:
-        if isinstance(messages, _MESSAGES):
-            raise ConfigurationError(f"messages= takes a list: messages=[{type(messages).__name__}(...)]")
+        if isinstance(messages, _MESSAGE_TYPES):
+            raise ConfigurationError(f"messages must be a list; write messages=[{type(messages).__name__}(...)]")
         conversation = list(messages)
-        if not all(isinstance(message, _MESSAGES) for message in conversation):
-            raise ConfigurationError(
-                "messages= takes SystemMessage, UserMessage, AssistantMessage and ToolMessage objects"
-            )
+        if not all(isinstance(message, _MESSAGE_TYPES) for message in conversation):
+            expected = "SystemMessage, UserMessage, AssistantMessage and ToolMessage"
+            raise ConfigurationError(f"messages must be a list of {expected} objects, got {short_repr(messages)}")
         if prompt is not None:
             if not isinstance(prompt, str | UserMessage):
-                raise ConfigurationError(f"a prompt is a str or a UserMessage, not {type(prompt).__name__}")
+                raise ConfigurationError(f"prompt must be a string or a UserMessage, got {short_repr(prompt)}")
             conversation.append(UserMessage(prompt) if isinstance(prompt, str) else prompt)
         if not conversation:
-            raise ConfigurationError("nothing to send: give a prompt, or messages=[...]")
+            raise ConfigurationError("nothing to send; pass a prompt, or messages=[...]")
         if self.system is not None and not any(isinstance(message, SystemMessage) for message in conversation):
             conversation.insert(0, SystemMessage(self.system))
         return tuple(conversation)
 
-    def _named_tools(self, found: Sequence[Tool | ToolProvider]) -> tuple[Tool, ...]:
-        """The tools of a call under the names that the model sees; checked anew only if they changed."""
-        tools = resolve_tools(found)
-        seen, named = self._named
-        if tools != seen:  # tools compare by identity
-            named = name_tools(tools)
-            self._named = (tools, named)
+    def _named_tools(self, tools: Sequence[Tool | ToolProvider]) -> tuple[Tool, ...]:
+        """Return the tools of a call under the names that the model sees. The latest result is reused."""
+        resolved = resolve_tools(tools)
+        latest, named = self._latest_named
+        if resolved != latest:  # tools compare by identity
+            named = name_tools(resolved)
+            self._latest_named = (resolved, named)
         return named
 
 
-def _mapping(value: Mapping[str, Any] | None, name: str, example: str) -> Mapping[str, Any]:
-    if value is not None and not isinstance(value, Mapping):
-        raise ConfigurationError(f"{name} must be a mapping, e.g. {name}={example}, got {value!r}")
-    return value or {}
-
-
-def _flag(tool_calling: bool) -> bool:
-    if not isinstance(tool_calling, bool):
-        raise ConfigurationError(f"tool_calling must be True or False, not {tool_calling!r}")
-    return tool_calling
-
-
-def _validate_arguments(arguments: CallOptions) -> None:
+def _validate_names(arguments: CallOptions) -> None:
     """Reject unknown arguments: a typo, or an option of the model outside `options`."""
     for name in arguments.keys() - CallOptions.__annotations__.keys():
         close = get_close_matches(name, CallOptions.__annotations__, 1)
@@ -270,9 +279,11 @@ def _validate_arguments(arguments: CallOptions) -> None:
         raise TypeError(f"unexpected keyword argument {name!r}; {hint}")
 
 
-def _identifier(value: str | None, name: str) -> str | None:
+def _validate_flag(tool_calling: bool) -> None:
+    if not isinstance(tool_calling, bool):  # the string "false" would count as true
+        raise ConfigurationError(f"tool_calling must be True or False, got {tool_calling!r}")
+
+
+def _validate_identifier(value: str | None, name: str) -> None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise ConfigurationError(
-            f"{name} must be a non-empty string, not {value!r}; leave it out for a turn on its own"
-        )
-    return value
+        raise ConfigurationError(f"{name} must be a non-empty string, got {value!r}; leave it out for a single turn")

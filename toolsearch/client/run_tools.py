@@ -1,4 +1,4 @@
-"""The piece that executes one batch of calls for callers that drive the rounds themselves."""
+"""Execution of one batch of tool calls, for applications that drive the rounds themselves."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from ..loop.effects import AdvisorFlow, ToolBatchResult
 from ..loop.tool_calling import ToolCallingAdvisor
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage
 
-__all__ = ["CallExecution"]
+__all__ = ["BatchExecution"]
 
 
-class CallExecution:
-    """A chain of one: executes the calls that a conversation ends with, as the loop would, and asks no model.
+class BatchExecution:
+    """An advisor that executes the tool calls at the end of a conversation and does not ask the model.
+
+    It is the only advisor of its chain. Calls run as in the loop of the given tool advisor.
 
     Attributes:
-        batch: the results, when the turn is over.
+        batch: The results, available when the turn is over.
     """
 
     order = 0
@@ -32,28 +34,28 @@ class CallExecution:
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
         """Execute the calls at the end of the conversation that have no result yet."""
-        calls, answered = _open_calls(request.messages)
+        calls, some_answered = _open_calls(request.messages)
         if calls:
             self.batch = yield from self._loop.execute(request, calls)
-        if answered:  # a result that another one stands beside is not the answer to the user
+        if some_answered:  # the batch has other results too, so no single result is the answer to the user
             self.batch = replace(self.batch, return_direct=False)
         return ChatResponse(messages=self.batch.messages)
 
 
 def _open_calls(messages: Sequence[Message]) -> tuple[tuple[ToolCall, ...], bool]:
-    """The calls of the last assistant message without a result behind it, and whether there are some with one."""
+    """Return the calls of the last assistant message without a result, and whether other calls have one."""
     results = list(takewhile(lambda m: isinstance(m, ToolMessage), reversed(messages)))
     last = messages[-1 - len(results)] if len(results) < len(messages) else None
     if not isinstance(last, AssistantMessage) or not last.tool_calls:
         raise ConfigurationError(
-            "run_tools executes the calls that a conversation ends with, so it ends with an assistant message with "
-            "tool calls, and results of some of them if you have any: run_tools(messages=[*messages, response.message])"
+            "messages must end with an assistant message that has tool calls, and with results of some of these calls "
+            "if there are any: run_tools(messages=[*messages, response.message])"
         )
-    have = Counter(result.tool_call_id for result in results if isinstance(result, ToolMessage))
+    answered = Counter(result.tool_call_id for result in results if isinstance(result, ToolMessage))
     calls: list[ToolCall] = []
     for call in last.tool_calls:
-        if have[call.id]:
-            have[call.id] -= 1
+        if answered[call.id]:
+            answered[call.id] -= 1
         else:
             calls.append(call)
     return tuple(calls), len(calls) < len(last.tool_calls)

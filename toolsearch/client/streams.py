@@ -1,4 +1,4 @@
-"""`ChatStream` and `AsyncChatStream`: what `stream` and `astream` return."""
+"""Streamed turns: `ChatStream` is returned by `ChatClient.stream`, `AsyncChatStream` by `ChatClient.astream`."""
 
 from __future__ import annotations
 
@@ -16,33 +16,36 @@ __all__ = ["AsyncChatStream", "ChatStream"]
 
 
 class _Stream:
+    """State that both kinds of stream share."""
+
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._started = False
 
     @property
     def response(self) -> ChatResponse:
-        """The whole response, once the stream has been read to its end.
+        """The complete response. It is available once the stream is read to its end.
 
         Raises:
-            StreamStateError: before that.
+            StreamStateError: If the stream is not read to its end.
         """
         if self._turn.response is None:
-            raise StreamStateError("the response is complete only after the stream has been read to its end")
+            raise StreamStateError("response is available only after the stream is read to its end")
         return self._turn.response
 
     def _start(self) -> None:
         if self._started:
             raise StreamStateError(
-                "a stream can be read once, and not after it was closed; ask the client for a new one"
+                "a stream can be iterated once, and not after it is closed; ask the client for a new one"
             )
         self._started = True
 
 
 class ChatStream(_Stream):
-    """A streamed answer: iterate it for its text, or `events` for all that happens. The turn begins at the first step.
+    """A streamed turn. Iterate it for the text of the answer, or iterate `events` for everything that happens.
 
-    Leaving it early (`close`, a `with` block, or dropping it) ends the turn and leaves no half of it behind.
+    The turn starts when the first item is read. Closing the stream early (`close`, a `with` block, or dropping the
+    last reference) ends the turn, and the conversation keeps no part of it.
 
     Example:
         >>> from toolsearch import ChatClient
@@ -58,19 +61,23 @@ class ChatStream(_Stream):
         self._events: Generator[StreamEvent, None, None] = drive(turn)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the text, piece by piece."""
+        """Yield the text of the answer in pieces."""
         return (event.text for event in self.events() if isinstance(event, ChatChunk))
 
     def events(self) -> Iterator[StreamEvent]:
-        """Yield everything that happens: rounds, chunks of text, tool calls and the end."""
+        """Yield all events: rounds, chunks of text, tool calls, and the end of the turn.
+
+        Raises:
+            StreamStateError: If the stream was iterated or closed before.
+        """
         self._start()
         return self._events
 
     def close(self) -> None:
-        """End the turn now, if it is still running."""
+        """End the turn if it is still running. Idempotent."""
         self._started = True
         self._events.close()
-        self._turn.close()  # a generator that never began does not run its own `finally`
+        self._turn.close()  # a generator that was never started does not run its own `finally`
 
     def __enter__(self) -> Self:
         return self
@@ -80,7 +87,9 @@ class ChatStream(_Stream):
 
 
 class AsyncChatStream(_Stream):
-    """The async twin of `ChatStream`; use it in an ``async with`` block if you may leave it early.
+    """A streamed turn for async code. Use an ``async with`` block if you may leave the stream early.
+
+    It has the same interface as `ChatStream`, with `aclose` instead of `close`.
 
     Example:
         >>> import anyio
@@ -98,19 +107,23 @@ class AsyncChatStream(_Stream):
         self._events: AsyncGenerator[StreamEvent] = adrive(turn)
 
     def __aiter__(self) -> AsyncIterator[str]:
-        """Yield the text, piece by piece."""
-        return _Texts(self.events())
+        """Yield the text of the answer in pieces."""
+        return _TextIterator(self.events())
 
     def events(self) -> AsyncIterator[StreamEvent]:
-        """Yield everything that happens: rounds, chunks of text, tool calls and the end."""
+        """Yield all events: rounds, chunks of text, tool calls, and the end of the turn.
+
+        Raises:
+            StreamStateError: If the stream was iterated or closed before.
+        """
         self._start()
         return self._events
 
     async def aclose(self) -> None:
-        """End the turn now, if it is still running."""
+        """End the turn if it is still running. Idempotent."""
         self._started = True
         await self._events.aclose()
-        self._turn.close()  # a generator that never began does not run its own `finally`
+        self._turn.close()  # a generator that was never started does not run its own `finally`
 
     async def __aenter__(self) -> Self:
         return self
@@ -121,8 +134,8 @@ class AsyncChatStream(_Stream):
         await self.aclose()
 
 
-class _Texts:
-    """The texts among events. Not a generator: one that is left early would itself have to be closed."""
+class _TextIterator:
+    """The text among the events of a stream. Not a generator: one that is left early would need closing itself."""
 
     def __init__(self, events: AsyncIterator[StreamEvent]) -> None:
         self._events = events

@@ -1,4 +1,4 @@
-"""`Advisor`: a step between a client and its model, written once for call and stream, sync and async."""
+"""Advisors: steps between a client and its model, written once for call and stream, sync and async."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from ..chat.requests import ChatRequest
 from ..errors import ConfigurationError
 from .effects import AdvisorFlow
 
-__all__ = ["Advisor", "ChunkTransformer", "in_order"]
+__all__ = ["Advisor", "ChunkTransformer", "sort_advisors"]
 
 
 @runtime_checkable
 class Advisor(Protocol):
-    """A plain generator that yields what it needs done and receives the result.
+    """A step between a client and its model, written as a plain generator that yields effects.
+
+    An advisor can also change streamed text. If it keeps no state for that, it implements `ChunkTransformer` itself.
+    Otherwise it defines ``chunk_transformer() -> ChunkTransformer``, which is called for each streamed answer of the
+    model. One advisor serves any number of turns at once, so it must not keep the state of a turn.
 
     Attributes:
-        order: advisors with a lower order are further out: they see a request earlier and its response later.
-            Equal orders keep the order of registration.
-
-    An advisor may also offer `ChunkTransformer`'s two methods, if they keep no state, or a method
-    ``chunk_transformer() -> ChunkTransformer`` that makes a fresh one for each streamed answer of the model.
+        order: Position in the chain. Advisors with a lower order are outer: they receive a request earlier and its
+            response later. Advisors of equal order keep the order in which they were passed.
 
     Example:
         >>> from toolsearch import ChatClient
@@ -39,11 +40,11 @@ class Advisor(Protocol):
     order: int
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
-        """Yield effects (`toolsearch.loop.effects`), return the response.
+        """Yield effects (`toolsearch.loop.effects`) and return the response.
 
-        Yielding a `ChatRequest` runs the rest of the chain and gives its `ChatResponse`; yielding another runs it
-        once more. An effect's exception is raised at the yield. When a stream is left early the generator is closed,
-        so that `finally` blocks run.
+        Yielding a `ChatRequest` runs the rest of the chain and gives its `ChatResponse`; yielding another one runs
+        the rest again. If an effect raises an exception, it is raised at the `yield`. If a stream is closed early,
+        the generator is closed, so its `finally` blocks run.
         """
         ...
 
@@ -52,27 +53,26 @@ class ChunkTransformer(Protocol):
     """Changes streamed text on its way to the caller, e.g. to redact it."""
 
     def on_chunk(self, chunk: ChatChunk) -> ChatChunk | None:
-        """Return the chunk to pass on, or None to keep it for later or for ever."""
+        """Return the chunk to pass on, or None to keep it back for `flush` or to drop it."""
         ...
 
     def flush(self) -> ChatChunk | None:
-        """Return what was kept back, at the end of each answer of the model."""
+        """Return the text that was kept back. Called at the end of each answer of the model."""
         ...
 
 
-def in_order(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
+def sort_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
     """Return the advisors from the outermost to the innermost.
 
     Raises:
-        ConfigurationError: if something is not an advisor.
+        ConfigurationError: If `advisors` is a single advisor, or if an element is not an advisor.
     """
-    if hasattr(advisors, "advise") or not isinstance(advisors, Iterable):
-        raise ConfigurationError(f"advisors takes a list: advisors=[{type(advisors).__name__}(...)]")
+    if isinstance(advisors, Advisor):
+        raise ConfigurationError(f"advisors must be a list; write advisors=[{type(advisors).__name__}(...)]")
     chain = tuple(advisors)
     for advisor in chain:
-        if not callable(getattr(advisor, "advise", None)) or not isinstance(getattr(advisor, "order", None), int):
-            hint = " (pass an instance, not the class)" if isinstance(advisor, type) else ""
-            raise ConfigurationError(
-                f"{advisor!r} is not an advisor: it needs `order: int` and `advise(request)`{hint}"
-            )
+        if isinstance(advisor, type):
+            raise ConfigurationError(f"advisors must be instances, got the class {advisor.__name__}")
+        if not isinstance(advisor, Advisor):
+            raise ConfigurationError(f"advisors must define `order: int` and `advise(request)`, got {advisor!r}")
     return tuple(sorted(chain, key=lambda advisor: advisor.order))

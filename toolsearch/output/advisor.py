@@ -11,7 +11,7 @@ from ..chat.requests import ChatRequest, OutputSchema
 from ..chat.responses import ChatResponse
 from ..chat.turn_memory import TurnMemoryProvider
 from ..errors import ConfigurationError
-from ..loop.advisor import Advisor, in_order
+from ..loop.advisor import Advisor, sort_advisors
 from ..loop.effects import AdvisorFlow
 from ..loop.tool_calling import ToolCallingAdvisor, has_tool_calls
 from ..messages import AssistantMessage, Message, Usage, UserMessage
@@ -140,7 +140,7 @@ def with_structured_output(advisors: Sequence[Advisor], output_type: object, mod
         native=chosen.native and isinstance(model, OutputSchemaModel) and model.supports_output_schema,
         should_continue=has_tool_calls if loop is None else loop.should_continue,
     )
-    chain = in_order((*others, attempts))
+    chain = sort_advisors((*others, attempts))
     at = next(i for i, advisor in enumerate(chain) if advisor is (attempts if loop is None else loop))
     return (*chain[:at], _Acceptance(attempts), *chain[at:])
 
