@@ -434,7 +434,7 @@ def test_gateway_loads_a_tool_that_is_called_before_it_was_found() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: McpServer([1]), "has no tools"),
+        (lambda: McpServer([1]), "does not have tools"),
         (lambda: McpServer([], name=" "), "needs a name"),
         (lambda: serve_mcp([], transport="carrier pigeon"), "transport must be"),  # type: ignore[arg-type]
     ],

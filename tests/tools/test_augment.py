@@ -1,4 +1,4 @@
-"""Augmented arguments: fields added to every tool, handed to a consumer, removed before the tool runs."""
+"""Augmented tools: added fields reach the consumer and are removed before the tool runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ask = Callable[..., Any]
 
 
 class Thought(BaseModel):
-    """Asked of the model with every call."""
+    """Requested from the model with every call."""
 
     reason: str = Field(description="Why you call the tool.")
     sure: int = 5
@@ -34,7 +34,7 @@ async def remote(text: str) -> str:
     return text.upper()
 
 
-def test_the_consumer_gets_what_was_added_and_the_tool_does_not(ask: Ask) -> None:
+def test_added_fields_reach_the_consumer_and_not_the_tool(ask: Ask) -> None:
     calls: list[AugmentedCall[Thought]] = []
     steps = [[("weather", {"city": "Gouda", "reason": "They asked.", "days": 2})], "Rain."]
     model = ScriptedChatModel(steps)
@@ -51,17 +51,17 @@ def test_the_consumer_gets_what_was_added_and_the_tool_does_not(ask: Ask) -> Non
     assert parameters["properties"]["reason"]["description"] == "Why you call the tool."
 
 
-def test_a_missing_field_is_answered_to_the_model(ask: Ask) -> None:
+def test_a_missing_field_is_an_error_for_the_model(ask: Ask) -> None:
     client = ChatClient(
         ScriptedChatModel([[("weather", {"city": "Gouda"})], "ok"]),
         tools=AugmentedTools([weather], Thought, lambda _call: None),
     )
     result = ask(client, "Weather?").response.messages[1]
     assert result.is_error
-    assert "'reason': required" in result.content
+    assert "'reason': required" in result.text
 
 
-def test_a_consumer_can_refuse_a_call(ask: Ask) -> None:
+def test_a_consumer_can_reject_a_call(ask: Ask) -> None:
     def refuse(call: AugmentedCall[Thought]) -> None:
         if call.fields.sure < 3:
             raise PermissionError("be surer")
@@ -71,7 +71,7 @@ def test_a_consumer_can_refuse_a_call(ask: Ask) -> None:
     assert ask(client, "Weather?").response.messages[1].text == "PermissionError: be surer"
 
 
-def test_what_a_tool_says_is_kept_under_tool_search_too(ask: Ask) -> None:
+def test_attributes_of_a_tool_are_kept_with_tool_search(ask: Ask) -> None:
     made = Tool(
         "report", "Make a report.", {}, lambda: "done", source="office", tags=("x",), return_direct=True, timeout=9
     )
@@ -85,7 +85,7 @@ def test_what_a_tool_says_is_kept_under_tool_search_too(ask: Ask) -> None:
     assert (response.text, response.finish_reason) == ("done", "return_direct")
 
 
-def test_async_tools_are_augmented_too() -> None:
+def test_async_tools_are_augmented() -> None:
     said: list[str] = []
     tools = AugmentedTools([remote], Thought, lambda call: said.append(call.fields.reason))
     client = ChatClient(ScriptedChatModel([[("remote", {"text": "hi", "reason": "r"})], "ok"]), tools=tools)
@@ -94,12 +94,12 @@ def test_async_tools_are_augmented_too() -> None:
     assert said == ["r"]
 
 
-def test_the_same_tools_are_made_once() -> None:
+def test_augmented_tools_are_cached() -> None:
     augmented = AugmentedTools([weather], Thought, lambda _call: None)
     assert augmented.tools()[0] is augmented.tools()[0]
 
 
-def test_without_removal_the_tool_gets_everything() -> None:
+def test_without_removal_the_tool_gets_all_arguments() -> None:
     got: list[dict[str, Any]] = []
     raw = Tool("raw", "Raw.", {"type": "object", "properties": {}}, lambda **arguments: got.append(arguments))
     (tool,) = AugmentedTools([raw], Thought, lambda _call: None, remove=False).tools()
@@ -120,12 +120,12 @@ class Empty(BaseModel):
         (Thought, anyio.sleep, "not async"),
     ],
 )
-def test_what_cannot_work_is_refused(fields: Any, consumer: Any, says: str) -> None:
+def test_wrong_fields_and_consumers_are_rejected(fields: Any, consumer: Any, says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
         AugmentedTools([weather], fields, consumer)
 
 
-def test_a_name_that_is_taken_is_refused() -> None:
+def test_a_field_with_the_name_of_a_parameter_is_rejected() -> None:
     def explain(reason: str) -> str:
         """Explain."""
         return reason
@@ -134,7 +134,7 @@ def test_a_name_that_is_taken_is_refused() -> None:
         AugmentedTools([explain], Thought, lambda _call: None).tools()
 
 
-def test_a_consumer_that_gives_something_to_await_refuses_the_call(ask: Ask) -> None:
+def test_a_consumer_that_returns_an_awaitable_rejects_the_call(ask: Ask) -> None:
     client = ChatClient(
         ScriptedChatModel([[("weather", {"city": "Gouda", "reason": "r"})], "ok"]),
         tools=AugmentedTools([weather], Thought, lambda _call: anyio.lowlevel.checkpoint()),
@@ -142,11 +142,11 @@ def test_a_consumer_that_gives_something_to_await_refuses_the_call(ask: Ask) -> 
     )
     result = ask(client, "Weather?").response.messages[1]
     assert result.is_error
-    assert "async" in result.content
+    assert "async" in result.text
 
 
-def test_a_schema_that_is_closed_within_its_branches_is_refused() -> None:
+def test_a_schema_with_closed_branches_is_rejected() -> None:
     branch = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
     tool = Tool("either", "Either.", {"type": "object", "oneOf": [branch]}, lambda **_: "ok")
-    with pytest.raises(ConfigurationError, match="within oneOf"):
+    with pytest.raises(ConfigurationError, match="oneOf forbids additional properties"):
         AugmentedTools([tool], Thought, lambda _call: None).tools()

@@ -84,12 +84,12 @@ def test_functions_tools_and_marked_functions_keep_their_order():
     assert names(say, Tool("made"), ping) == ["echo", "made", "ping"]
 
 
-def test_a_tool_is_passed_on_as_it_is():
+def test_a_tool_is_returned_unchanged():
     made = Tool("made")
     assert collect_tools([made])[0] is made
 
 
-def test_an_object_gives_its_marked_methods_in_the_order_written_without_running_properties():
+def test_an_object_gives_its_marked_methods_in_order():
     animals = Animals("Bo")
     found = collect_tools(animals)
     assert [made.name for made in found] == ["zebra", "ape"]
@@ -97,11 +97,11 @@ def test_an_object_gives_its_marked_methods_in_the_order_written_without_running
     assert found[0].description == "Another zebra."
 
 
-def test_bound_methods_and_callable_objects_are_functions():
+def test_bound_methods_and_callable_objects_are_collected():
     assert names(Animals("Bo").untold, Caller()) == ["untold", "caller"]
 
 
-def test_nested_lists_tuples_and_generators_are_opened():
+def test_nested_iterables_are_flattened():
     assert names([ping, (say, [Tool("a")])], (Tool(name) for name in "bc"), {"x": Tool("d")}.values(), [], ()) == [
         "ping",
         "echo",
@@ -112,14 +112,14 @@ def test_nested_lists_tuples_and_generators_are_opened():
     ]
 
 
-def test_a_provider_is_asked_each_time():
+def test_a_provider_is_called_each_time():
     provider = Provider(ping)
     assert names(provider) == ["ping"]
     provider.given = (Tool("later"), [say])
     assert names([provider]) == ["later", "echo"]
 
 
-def test_an_object_with_an_attribute_tools_that_is_no_method_is_no_provider():
+def test_an_object_with_a_plain_attribute_tools_is_not_a_provider():
     class Box:
         tools = ("hammer",)
 
@@ -147,13 +147,13 @@ def test_a_pair_of_functions_is_two_tools():
 @pytest.mark.parametrize(
     ("item", "said"),
     [
-        (object(), "no tools"),
-        (Animals, r"Animals is a class; pass an object of it: tools=\[Animals\(\.\.\.\)\]"),
-        (Animals.ape, r"ape is a method without its object"),
+        (object(), "does not have tools"),
+        (Animals, r"Animals is a class; pass an instance: tools=\[Animals\(\.\.\.\)\]"),
+        (Animals.ape, r"ape is a method of a class"),
         ("ping", "pass the function itself"),
         (b"ping", "pass the function itself"),
         (None, "pass a function"),
-        (3, "no tools"),
+        (3, "does not have tools"),
         ({"name": "ping", "parameters": {}}, r"pair \(definition, function\)"),
         ({}, r"pair \(definition, function\)"),
         (SimpleNamespace(name="ping", inputSchema={}), r"pair \(definition, function\)"),
@@ -162,12 +162,12 @@ def test_a_pair_of_functions_is_two_tools():
     ],
     ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", str(value)),  # the same names in every process
 )
-def test_what_has_no_tools_is_refused_with_what_to_write(item, said):
+def test_an_item_without_tools_is_rejected_with_advice(item, said):
     with pytest.raises(ConfigurationError, match=said):
         collect_tools(item)
 
 
-def test_a_coroutine_is_recognised_and_leaves_no_warning():
+def test_a_coroutine_is_rejected_without_a_warning():
     async def later() -> None:
         """Later."""
 
@@ -175,7 +175,7 @@ def test_a_coroutine_is_recognised_and_leaves_no_warning():
         collect_tools(later())
 
 
-def test_valid_names_stay_and_others_are_replaced_in_place():
+def test_invalid_names_are_replaced_in_place():
     tools = [Tool("a.b", "A b."), Tool("ok"), Tool("c d", source="s")]
     named = name_tools(tools)
     assert [is_wire_name(made.name) for made in named] == [True] * 3
@@ -185,14 +185,14 @@ def test_valid_names_stay_and_others_are_replaced_in_place():
     assert named[0].reference.search_text == "a.b"
 
 
-def test_a_name_does_not_change_when_other_tools_come_and_go():
+def test_a_name_does_not_depend_on_other_tools():
     alone = name_tools([Tool("a.b")])[0].name
     among = name_tools([Tool("x"), Tool("a/b"), Tool("a.b"), Tool("a_b")])
     assert among[2].name == alone
     assert len({made.name for made in among}) == 4
 
 
-def test_a_tool_whose_own_name_is_the_replacement_of_another_keeps_it():
+def test_a_valid_name_wins_over_an_equal_replacement():
     replacement = name_tools([Tool("a.b")])[0].name
     for order in ([Tool("a.b"), Tool(replacement)], [Tool(replacement), Tool("a.b")]):
         named = {made.original_name: made.name for made in name_tools(order)}
@@ -201,12 +201,12 @@ def test_a_tool_whose_own_name_is_the_replacement_of_another_keeps_it():
         assert named["a.b"] != replacement
 
 
-def test_naming_twice_changes_nothing():
+def test_naming_is_idempotent():
     once = name_tools([Tool("a.b"), Tool("c")])
     assert name_tools(once) == once
 
 
-def test_two_tools_of_one_name_are_refused_naming_both_sources():
+def test_duplicate_names_are_rejected_with_both_sources():
     with pytest.raises(DuplicateToolError) as caught:
         name_tools([Tool("ping", fn=ping), Tool("x"), Tool("ping", source="github")])
     assert "'ping'" in str(caught.value)
@@ -214,17 +214,17 @@ def test_two_tools_of_one_name_are_refused_naming_both_sources():
     assert "source 'github'" in str(caught.value)
 
 
-def test_two_tools_of_one_invalid_name_are_refused_too():
+def test_duplicate_invalid_names_are_rejected():
     with pytest.raises(DuplicateToolError, match=r"'a\.b'"):
         name_tools([Tool("a.b"), Tool("a.b")])
 
 
-def test_tools_renamed_apart_may_share_their_first_name():
+def test_renamed_tools_may_share_their_original_name():
     named = name_tools([Tool("search").renamed("a_search"), Tool("search").renamed("b_search")])
     assert [made.name for made in named] == ["a_search", "b_search"]
 
 
-def test_a_reserved_name_is_refused_naming_the_source():
+def test_a_reserved_name_is_rejected_with_the_source():
     with pytest.raises(DuplicateToolError, match=r"reserved.*source 'github'"):
         name_tools([Tool("tool_search", source="github")])
     with pytest.raises(DuplicateToolError, match="reserved"):
@@ -233,14 +233,14 @@ def test_a_reserved_name_is_refused_naming_the_source():
 
 
 @given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), unique=True, max_size=20))
-def test_names_can_be_traced_back(originals):
+def test_replaced_names_keep_the_original_name(originals):
     named = name_tools([Tool(name) for name in originals], reserved=())
     assert [made.original_name for made in named] == originals
     assert len({made.name for made in named}) == len(originals)
     assert all(is_wire_name(made.name) for made in named)
 
 
-def test_a_large_catalogue_is_collected_without_touching_its_schemas():
+def test_a_large_catalog_is_collected_without_copying_schemas():
     class Untouched(dict):
         def items(self):
             raise AssertionError("the schema was read")
@@ -254,7 +254,7 @@ def test_a_large_catalogue_is_collected_without_touching_its_schemas():
     assert name_tools(collect_tools(tools)) == tuple(tools)
 
 
-def test_a_tool_made_of_a_definition_is_the_same_to_the_byte():
+def test_a_definition_keeps_its_bytes():
     schema = {"$schema": "x", "properties": {"b": {"format": "date"}, "a": {}}, "type": "object"}
     (made,) = collect_tools(({"name": "add", "parameters": schema}, lambda **_: 1))
     assert json.dumps(made.parameters) == json.dumps(schema)

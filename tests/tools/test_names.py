@@ -1,4 +1,4 @@
-"""Names that providers take, and guesses at what a model meant."""
+"""Names that providers accept, and suggestions for wrong names."""
 
 import re
 
@@ -15,7 +15,7 @@ valid_name = st.from_regex(PROVIDER, fullmatch=True)
 
 
 @given(any_name | valid_name)
-def test_every_name_fits_the_provider_and_valid_ones_stay(name):
+def test_wire_names_are_valid_and_valid_names_unchanged(name):
     sent = wire_name(name)
     assert PROVIDER.match(sent)
     assert (sent == name) == bool(PROVIDER.match(name))
@@ -24,7 +24,7 @@ def test_every_name_fits_the_provider_and_valid_ones_stay(name):
 
 
 @given(st.sets(any_name | valid_name, min_size=1, max_size=30))
-def test_no_two_names_are_merged(names):
+def test_wire_names_are_unique(names):
     sent = [wire_name(name) for name in sorted(names)]
     assert len(set(sent)) == len(names)
 
@@ -32,11 +32,11 @@ def test_no_two_names_are_merged(names):
 @pytest.mark.parametrize(
     "names", [["notion.search", "notion_search", "notion/search"], ["天気", "予報"], ["a b", "a  b"]]
 )
-def test_names_that_differ_only_in_what_is_replaced_stay_apart(names):
+def test_names_that_differ_in_replaced_characters_stay_different(names):
     assert len({wire_name(name) for name in names}) == len(names)
 
 
-def test_long_names_that_share_a_beginning_stay_apart():
+def test_long_names_with_a_common_prefix_stay_different():
     first, second = wire_name("x" * 70 + "1"), wire_name("x" * 70 + "2")
     assert first != second
     assert len(first) == len(second) == 64
@@ -48,18 +48,18 @@ def test_a_replaced_name_is_readable_and_stable():
     assert wire_name("notion.search") == "notion_search_d74d0a31"
 
 
-def test_a_name_that_is_taken_gets_a_longer_hash():
+def test_a_taken_name_gets_a_longer_hash():
     free = wire_name("notion.search")
     longer = wire_name("notion.search", {free})
     assert longer.startswith(free)
     assert len(longer) == len(free) + 4
 
 
-def test_a_newline_at_the_end_is_not_valid():
+def test_a_trailing_newline_is_invalid():
     assert not is_wire_name("weather\n")
 
 
-def test_an_empty_name_is_refused():
+def test_an_empty_name_is_rejected():
     with pytest.raises(ConfigurationError, match="empty"):
         wire_name("")
 
@@ -87,15 +87,15 @@ KNOWN = ["get_weather", "get_weather_alerts", "send_mail", "list_files", "github
         ("gett_wether", "get_weather"),
     ],
 )
-def test_the_name_that_was_meant_comes_first(wrong, meant):
+def test_the_intended_name_comes_first(wrong, meant):
     assert closest_names(wrong, KNOWN)[0] == meant
 
 
-def test_a_prefixed_known_name_is_found_by_its_last_part():
+def test_a_known_name_is_found_without_its_prefix():
     assert closest_names("search", ["mcp__notion__search", "notion_create"]) == ["mcp__notion__search"]
 
 
-def test_names_that_are_not_alike_are_not_suggested():
+def test_dissimilar_names_are_not_suggested():
     assert closest_names("quantum_flux", KNOWN) == []
     assert closest_names("", KNOWN) == []
     assert closest_names("::", KNOWN) == []
@@ -103,12 +103,12 @@ def test_names_that_are_not_alike_are_not_suggested():
 
 
 @given(st.lists(st.sampled_from(["ping", "pong", "pang", "bang", "pingpong", "ring_ping"]), max_size=12))
-def test_suggestions_do_not_depend_on_the_order_or_repetition_of_names(names):
+def test_suggestions_do_not_depend_on_the_order_of_names(names):
     found = closest_names("pin", names, 3)
     assert found == closest_names("pin", list(reversed(names)), 3)
     assert len(found) == len(set(found)) <= 3
 
 
 @given(any_name, st.lists(any_name, max_size=5))
-def test_any_text_can_be_asked_for(name, names):
+def test_suggestions_are_known_names(name, names):
     assert set(closest_names(name, names)) <= set(names)

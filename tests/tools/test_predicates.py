@@ -130,5 +130,5 @@ def test_unknown_arguments_of_a_call_are_type_errors(unknown: dict[str, Any], sa
 
 
 def test_restore_takes_a_list_of_names() -> None:
-    with pytest.raises(ConfigurationError, match="list of names"):
+    with pytest.raises(ConfigurationError, match="must be a list"):
         ToolSearchAdvisor("regex").restore("ann", "name")

@@ -1,1 +1,23 @@
-"""tools."""
+"""Tools: functions and definitions that a model can call, their names, schemas and validation."""
+
+from .augment import AugmentedCall, AugmentedTools
+from .catalog_file import load_catalog
+from .collect import ToolLike, ToolProvider, collect_tools, name_tools
+from .context import ToolContext
+from .definition.decorator import ResultConverter, ToolOptions, tool
+from .tool import Tool
+
+__all__ = [
+    "AugmentedCall",
+    "AugmentedTools",
+    "ResultConverter",
+    "Tool",
+    "ToolContext",
+    "ToolLike",
+    "ToolOptions",
+    "ToolProvider",
+    "collect_tools",
+    "load_catalog",
+    "name_tools",
+    "tool",
+]

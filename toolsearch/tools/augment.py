@@ -1,4 +1,4 @@
-"""`AugmentedTools`: asks the model for more with every tool call, such as why it makes it."""
+"""Augmented tools: extra arguments that the model fills in with every tool call, such as its reason."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ FieldsT = TypeVar("FieldsT", bound="BaseModel")
 
 @dataclass(frozen=True, slots=True)
 class AugmentedCall(Generic[FieldsT]):
-    """What a consumer is given for each call.
+    """One tool call with its added fields, as the consumer receives it.
 
     Args:
-        tool: the tool as it is without the added fields.
-        arguments: all arguments of the model, added ones included.
-        fields: the added ones, parsed.
-        context: what the tool is given.
+        tool: The tool without the added fields.
+        arguments: All arguments of the model, including the added ones.
+        fields: The added arguments, parsed.
+        context: The context of the tool call.
 
     Example:
         >>> call = AugmentedCall(Tool("ping"), {"reason": "why not"}, None, ToolContext())
@@ -46,22 +46,22 @@ class AugmentedCall(Generic[FieldsT]):
 
 
 class AugmentedTools(Generic[FieldsT]):
-    """Adds the fields of a pydantic model to the parameters of every tool, and takes them out again before it runs.
+    """A tool provider that adds the fields of a pydantic model to the parameters of every tool.
 
-    A provider: pass it to ``tools=[...]``. It wraps tools of every kind, other providers such as `McpTools` included,
-    keeps what else they say (return-direct, timeout, tags, source), and works under tool search. Added fields come
-    last; those without a default are required of the model.
+    Pass it to ``tools=[...]``. It wraps every kind of tool and provider, such as `McpTools`, keeps their other
+    properties (``return_direct``, timeout, tags, source), and works with tool search. The added fields come last.
+    Fields without a default are required. They are removed from the arguments before the tool runs.
 
     Args:
-        tools: what ``ChatClient(tools=...)`` takes.
-        fields: the pydantic model.
-        consumer: called with an `AugmentedCall` before the tool runs; what it raises is answered to the model like an
-            error of the tool, so it can refuse a call.
-        remove: False leaves the added arguments in what the tool is given.
+        tools: The tools, as for ``ChatClient(tools=...)``.
+        fields: A pydantic model.
+        consumer: Called with an `AugmentedCall` before the tool runs. An exception becomes the tool result, so the
+            consumer can reject a call.
+        remove: False passes the added arguments to the tool, too.
 
     Raises:
-        ConfigurationError: if `fields` is not a pydantic model with fields, or the consumer cannot be called, and, when
-            the tools are listed, if a tool has a parameter of the same name as a field.
+        ConfigurationError: If `fields` is not a pydantic model with fields, or the consumer is not a sync callable.
+            Also when the tools are listed, if a tool has a parameter with the name of a field.
 
     Example:
         >>> from pydantic import BaseModel
@@ -89,28 +89,28 @@ class AugmentedTools(Generic[FieldsT]):
         from pydantic import BaseModel
 
         if not (isinstance(fields, type) and issubclass(fields, BaseModel)) or not fields.model_fields:
-            raise ConfigurationError(f"fields must be a pydantic model with at least one field, not {fields!r}")
+            raise ConfigurationError(f"fields must be a pydantic model with at least one field, got {fields!r}")
         if not callable(consumer) or is_async(consumer):
             raise ConfigurationError(
-                f"consumer must be a callable that is not async: AugmentedCall -> None, not {consumer!r}"
+                f"consumer must be a callable that is not async: AugmentedCall -> None, got {consumer!r}"
             )
-        self._found = expand_tools(tools)
+        self._wrapped = expand_tools(tools)
         self._fields = fields
         self._consumer = consumer
         self._remove = remove
         self._schema = _schema_of(fields)
-        self._made: WeakKeyDictionary[Tool, Tool] = WeakKeyDictionary()
+        self._augmented_tools: WeakKeyDictionary[Tool, Tool] = WeakKeyDictionary()
         self._lock = Lock()
 
     def tools(self) -> tuple[Tool, ...]:
-        """The tools with the fields added; the same objects as long as the tools beneath are the same."""
+        """Return the tools with the added fields; the same objects as long as the wrapped tools are the same."""
         with self._lock:
-            return tuple(self._augmented(tool) for tool in resolve_tools(self._found))
+            return tuple(self._augment(tool) for tool in resolve_tools(self._wrapped))
 
-    def _augmented(self, tool: Tool) -> Tool:
-        if tool not in self._made:
+    def _augment(self, tool: Tool) -> Tool:
+        if tool not in self._augmented_tools:
             parameters = _merged(tool, self._schema)
-            # The wrapper must not hold the tool it is kept under, or neither would ever go: it holds a copy.
+            # A copy, because a reference to the key of a WeakKeyDictionary would keep the entry alive.
             inner = tool.replace()
 
             def run(context: ToolContext, **arguments: Any) -> Any:
@@ -123,8 +123,8 @@ class AugmentedTools(Generic[FieldsT]):
                 return await inner.acall(rest, context)
 
             changes: dict[str, Any] = {"fn": arun} if tool.is_async else {"fn": run, "afn": arun if tool.afn else None}
-            self._made[tool] = tool.replace(parameters=parameters, **changes)
-        return self._made[tool]
+            self._augmented_tools[tool] = tool.replace(parameters=parameters, **changes)
+        return self._augmented_tools[tool]
 
     def _consume(self, tool: Tool, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
         from pydantic import ValidationError
@@ -148,22 +148,22 @@ def _schema_of(fields: type[BaseModel]) -> dict[str, Any]:
 
 
 def _merged(tool: Tool, added: Mapping[str, Any]) -> dict[str, Any]:
-    """The tool's parameters with the added ones behind them."""
+    """Return the tool's parameters, followed by the added ones."""
     own = tool.parameters
     for part in ("allOf", "anyOf", "oneOf"):
         if any(
             isinstance(branch, Mapping) and branch.get("additionalProperties") is False for branch in own.get(part, ())
         ):
             raise ConfigurationError(
-                f"the tool {tool.name!r} closes its parameters within {part}, so that no field can be added to them; "
-                "leave it out of AugmentedTools"
+                f"tool {tool.name!r}: {part} forbids additional properties, so no field can be added; "
+                "do not pass the tool to AugmentedTools"
             )
     for part in ("properties", "$defs"):
         both = own.get(part, {}).keys() & added.get(part, {}).keys()
         if both and (part == "properties" or any(own[part][name] != added[part][name] for name in both)):
             raise ConfigurationError(
-                f"the tool {tool.name!r} has a {'parameter' if part == 'properties' else 'definition'} "
-                f"{sorted(both)[0]!r} already; rename the added field"
+                f"tool {tool.name!r} already has a {'parameter' if part == 'properties' else 'definition'} "
+                f"{sorted(both)[0]!r}; rename the added field"
             )
     merged = {**own, "properties": {**own.get("properties", {}), **added["properties"]}}
     required = [*own.get("required", ()), *added.get("required", ())]

@@ -1,4 +1,4 @@
-"""Reading a catalogue of tool definitions from a file, in whatever form one has it."""
+"""Catalog files: tool definitions in JSON or JSONL, in the forms that servers and providers use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXPECTED = 'a list of tool definitions, {"tools": [...]}, or one definition a l
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One definition, where it stands, and the server it belongs to if that is said."""
+    """One definition, its place in the file, and its server if there is one."""
 
     definition: Any
     place: str
@@ -26,15 +26,15 @@ class _Entry:
 
 
 def load_catalog(path: str | Path) -> tuple[Tool, ...]:
-    """Read the tools of a JSON or JSONL file; they can be listed and searched, not called.
+    """Load the tools of a JSON or JSONL file. They can be listed and searched, but not called.
 
-    A file holds a list of definitions, ``{"tools": [...]}`` as MCP servers answer ``tools/list`` (also as a whole
-    JSON-RPC answer), one definition, or one of these a line. Definitions may be in OpenAI's, Anthropic's and MCP's form
-    in any mixture. A ``"server"`` beside ``"tools"``, or in a definition, is the source of those tools.
+    The file contains a list of definitions, ``{"tools": [...]}`` as MCP servers answer ``tools/list`` (with or without
+    the JSON-RPC envelope), one definition, or one of these per line. Definitions can have the forms of OpenAI,
+    Anthropic and MCP in any mixture. A ``"server"`` beside ``"tools"``, or in a definition, becomes the source.
 
     Raises:
-        ConfigurationError: the file cannot be read or holds something else; the message has the file and the line, or
-            the number of the tool.
+        ConfigurationError: If the file cannot be read or contains something else. The message contains the file, and
+            the line or the number of the tool.
 
     Example:
         >>> import tempfile
@@ -50,20 +50,20 @@ def load_catalog(path: str | Path) -> tuple[Tool, ...]:
         tool = _tool(entry)
         if tool.name in places:
             raise ConfigurationError(
-                f"{entry.place}: a second tool named {tool.name!r}; the first is {places[tool.name]}"
+                f"{entry.place}: the tool name {tool.name!r} is already used in {places[tool.name]}"
             )
         places[tool.name] = entry.place
         tools.append(tool)
     if not tools:
-        raise ConfigurationError(f"{path}: holds no tools; expected {_EXPECTED}")
+        raise ConfigurationError(f"{path}: contains no tools; expected {_EXPECTED}")
     return tuple(tools)
 
 
 def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
-    """Yield the number and value of each line of a JSONL file that is not blank.
+    """Yield line number and value of each line of a JSONL file that is not blank.
 
     Raises:
-        ConfigurationError: the file cannot be read, or a line is not JSON.
+        ConfigurationError: If the file cannot be read, or a line is not JSON.
     """
     path = Path(path)
     yield from _lines(_read(path), path)
@@ -89,7 +89,7 @@ def _entries(path: Path) -> Iterator[_Entry]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         if not _looks_like_lines(text):
-            raise ConfigurationError(_complaint(path, 1, error)) from error
+            raise ConfigurationError(_json_error(path, 1, error)) from error
     else:
         yield from _definitions(value, str(path))
         return
@@ -98,7 +98,7 @@ def _entries(path: Path) -> Iterator[_Entry]:
 
 
 def _looks_like_lines(text: str) -> bool:
-    """Whether the first line that is not blank is a JSON object by itself, or two lines or more begin as one."""
+    """Return whether the first line is a complete JSON object, or all of several lines start like one."""
     # Not str.splitlines, which also breaks at characters that JSON allows within a string (U+2028 and others).
     lines = [line for line in text.split("\n") if line.strip()]
     starts = sum(line.startswith("{") for line in lines)
@@ -115,10 +115,10 @@ def _lines(text: str, path: Path) -> Iterator[tuple[int, Any]]:
             try:
                 yield number, json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise ConfigurationError(_complaint(path, number, error)) from error
+                raise ConfigurationError(_json_error(path, number, error)) from error
 
 
-def _complaint(path: Path, line: int, error: Exception) -> str:
+def _json_error(path: Path, line: int, error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{path}:{line + error.lineno - 1}: is not JSON: {error.msg} (column {error.colno})"
     reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -126,7 +126,7 @@ def _complaint(path: Path, line: int, error: Exception) -> str:
 
 
 def _definitions(value: Any, place: str, source: str | None = None) -> Iterator[_Entry]:
-    """The definitions in a value, which may wrap them in several ways."""
+    """Yield the definitions in a value, in any of the known envelopes."""
     if isinstance(value, list):
         for number, item in enumerate(value, 1):
             yield from _definitions(item, f"{place}: tool {number}", source)
@@ -140,7 +140,7 @@ def _definitions(value: Any, place: str, source: str | None = None) -> Iterator[
         else:
             yield _Entry(value, place, source)
     else:
-        raise ConfigurationError(f"{place}: expected {_EXPECTED}, found {_kind(value)}")
+        raise ConfigurationError(f"{place}: expected {_EXPECTED}, got {_kind(value)}")
 
 
 def _tool(entry: _Entry) -> Tool:
@@ -151,5 +151,5 @@ def _tool(entry: _Entry) -> Tool:
 
 
 def _kind(value: Any) -> str:
-    names = {str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "null"}
+    names = {str: "a string", bool: "true or false", int: "a number", float: "a number", type(None): "null"}
     return names.get(type(value), type(value).__name__)

@@ -1,4 +1,4 @@
-"""From what a user passes as ``tools=`` to tools with names that a provider takes."""
+"""Collection of tools: from the argument ``tools=`` to tools with names that providers accept."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ __all__ = ["ToolLike", "ToolProvider", "collect_tools", "expand_tools", "name_to
 
 @runtime_checkable
 class ToolProvider(Protocol):
-    """Something that has tools to give, asked each time they are collected."""
+    """An object with a method `tools`, which is called whenever tools are collected."""
 
     def tools(self) -> Sequence[Tool]:
-        """Return the tools of this moment."""
+        """Return the current tools."""
         ...
 
 
 ToolLike: TypeAlias = (
     "Tool | Callable[..., Any] | ToolProvider | tuple[Any, Callable[..., Any]] | Iterable[Any] | object"
 )
-"""What ``tools=`` takes: a function, a `Tool`, an object with `@tool` methods, a provider, a pair of a definition and
+"""Element of ``tools=``: a function, a `Tool`, an object with `@tool` methods, a provider, a pair of a definition and
 a callable, or an iterable of these."""
 
 
 def collect_tools(*items: ToolLike) -> tuple[Tool, ...]:
-    """Return the tools that `items` are or hold, in their order.
+    """Return the tools in `items`, in their order.
 
     Raises:
-        ConfigurationError: for an item without tools, saying what to write instead.
+        ConfigurationError: If an item has no tools; the message says what to write instead.
 
     Example:
         >>> def ping() -> str:
@@ -50,46 +50,48 @@ def collect_tools(*items: ToolLike) -> tuple[Tool, ...]:
 
 
 def expand_tools(*items: ToolLike) -> tuple[Tool | ToolProvider, ...]:
-    """Return the tools that `items` are or hold, and the providers among them without asking these.
+    """Return the tools and providers in `items`, without calling the providers.
 
     Raises:
-        ConfigurationError: for an item without tools, saying what to write instead.
+        ConfigurationError: If an item has no tools; the message says what to write instead.
     """
     return tuple(found for item in items for found in _expand(item))
 
 
 def resolve_tools(found: Iterable[Tool | ToolProvider]) -> tuple[Tool, ...]:
-    """Return the tools, each provider's in its place; a provider may take its time."""
+    """Return the tools, with the current tools of each provider in its place. A provider may block."""
     return tuple(
         tool
-        for one in found
-        for tool in ([one] if isinstance(one, Tool) else resolve_tools(expand_tools(list(one.tools()))))
+        for item in found
+        for tool in ([item] if isinstance(item, Tool) else resolve_tools(expand_tools(list(item.tools()))))
     )
 
 
 def name_tools(tools: Iterable[Tool], reserved: Iterable[str] = ("tool_search",)) -> tuple[Tool, ...]:
-    """Return the tools under names that a provider takes, in their order; those with such a name are not copied.
+    """Return the tools with names that providers accept, in their order. Tools with such a name are not copied.
 
-    The new name depends on the old one alone, so that it is the same whatever other tools there are.
+    A new name depends on the old name alone, so other tools do not change it.
+
+    Args:
+        tools: The tools.
+        reserved: Names that no tool may have.
 
     Raises:
-        DuplicateToolError: when two would have one name, or one a reserved name; it names both sources.
+        DuplicateToolError: If two tools have one name, or a tool has a reserved name; the message names the sources.
     """
     listed = tuple(tools)
     seen: dict[str, Tool] = {}
-    kept_free = frozenset(reserved)
+    reserved_names = frozenset(reserved)
     for tool in listed:
-        if tool.name in kept_free:
-            raise DuplicateToolError(
-                f"the name {tool.name!r} is reserved; it is taken by a tool ({tool.origin}): give that another name"
-            )
+        if tool.name in reserved_names:
+            raise DuplicateToolError(f"the name {tool.name!r} is reserved; rename the tool that has it ({tool.origin})")
         if (other := seen.get(tool.name)) is not None:
             raise DuplicateToolError(
-                f"two tools have the name {tool.name!r}: {other.origin}, and {tool.origin}; rename one: "
+                f"two tools have the name {tool.name!r}: {other.origin}, and {tool.origin}; rename one with "
                 f"Tool.from_function(fn, name=...) or tool.renamed(...)"
             )
         seen[tool.name] = tool
-    taken = {name for name in seen if is_wire_name(name)} | kept_free
+    taken = {name for name in seen if is_wire_name(name)} | reserved_names
     named = []
     for tool in listed:
         if not is_wire_name(tool.name):
@@ -103,7 +105,7 @@ def _expand(item: Any) -> Iterator[Tool | ToolProvider]:
     if isinstance(item, Tool):
         yield item
     elif isinstance(item, type):
-        raise ConfigurationError(f"{item.__name__} is a class; pass an object of it: tools=[{item.__name__}(...)]")
+        raise ConfigurationError(f"{item.__name__} is a class; pass an instance: tools=[{item.__name__}(...)]")
     elif _is_function(item):
         yield Tool.from_function(item)
     elif _is_pair(item):
@@ -116,22 +118,22 @@ def _expand(item: Any) -> Iterator[Tool | ToolProvider]:
     elif is_definition(item):
         definition = short_repr(dict(item) if isinstance(item, Mapping) else item)
         raise ConfigurationError(
-            f"the tool definition {definition} comes without a function to run; pass the pair "
-            "(definition, function), or Tool.from_definition(definition) for one that is only listed"
+            f"the tool definition {definition} does not have a function to run; pass the pair "
+            "(definition, function), or Tool.from_definition(definition) for a tool that is only listed"
         )
     else:
         yield from _marked_or_callable(item)
 
 
 def _marked_or_callable(item: Any) -> Iterator[Tool]:
-    """The tools that an object's marked methods are, or the one that a callable object is."""
+    """Yield the tools of an object's marked methods, or the tool of a callable object."""
     methods = [getattr(item, name) for name in _marked_names(type(item))]
     if methods:
         yield from map(Tool.from_function, methods)
     elif callable(item):
         yield Tool.from_function(item)
     else:
-        raise ConfigurationError(f"{short_repr(item)} has no tools; {_advice(item)}")
+        raise ConfigurationError(f"{short_repr(item)} does not have tools; {_advice(item)}")
 
 
 def _is_function(item: Any) -> bool:
@@ -153,9 +155,9 @@ def _is_pair(item: Any) -> bool:
 
 
 def _marked_names(cls: type) -> list[str]:
-    """Names of methods marked with `@tool` in the order they are written, those of base classes first.
+    """Return the names of methods marked with `@tool`, in the order of the source, base classes first.
 
-    They are looked up without running properties. An override that is not marked is no tool.
+    Properties are not evaluated. An override without a mark is not a tool.
     """
     names: dict[str, bool] = {}
     for base in reversed(cls.__mro__):
@@ -167,11 +169,11 @@ def _marked_names(cls: type) -> list[str]:
 def _advice(item: object) -> str:
     if inspect.iscoroutine(item):
         item.close()
-        return "it is a coroutine: pass the async function itself, without calling it"
+        return "it is a coroutine; pass the async function itself, without calling it"
     if isinstance(item, (str, bytes)):
         return "pass the function itself, not its name"
     if isinstance(item, AbstractSet):
-        return "a set has no order: pass a list"
+        return "a set is not ordered; pass a list"
     if item is None:
         return "pass a function, a Tool, or an object with @tool methods"
-    return "pass a function, a Tool, an object whose methods are marked with @tool, or one with a method tools()"
+    return "pass a function, a Tool, an object with @tool methods, or an object with a method tools()"

@@ -1,4 +1,4 @@
-"""`ToolContext`: what a tool may know of the call it serves."""
+"""Context of a tool call: the application's values and the ids of the call."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ __all__ = ["ToolContext"]
 
 
 class ToolContext(Mapping[str, Any]):
-    """The application's context, read-only, with the ids of the call. A parameter annotated with it is injected.
+    """The application's context, read-only, with the ids of the tool call.
 
-    As a mapping it holds what the application passed as ``context=`` and nothing else.
+    A parameter of a tool that is annotated with `ToolContext` receives it; the model does not see that parameter. As
+    a mapping it contains only what the application passed as ``context=``.
 
     Args:
-        context: the application's values; copied, so that a later change does not reach a running tool.
-        tool_call_id: the model's id of the call.
-        tool_name: the tool's name as the model sees it.
-        session_id: whose conversation this is, where the turn has a session.
-        tenant_id: the customer the session belongs to, where there are several.
+        context: The application's values. They are copied, so a later change does not reach a running tool.
+        tool_call_id: The model's id of the tool call.
+        tool_name: The tool's name as the model sees it.
+        session_id: The session of the turn, or None.
+        tenant_id: The tenant of the session, or None.
 
     Example:
         >>> ctx = ToolContext({"user_id": 7}, tool_call_id="call_1")
@@ -27,7 +28,7 @@ class ToolContext(Mapping[str, Any]):
         (7, 'nl', 'call_1')
     """
 
-    __slots__ = ("_call_id", "_context", "_session_id", "_tenant", "_tool_name")
+    __slots__ = ("_call_id", "_context", "_session_id", "_tenant_id", "_tool_name")
 
     def __init__(
         self,
@@ -42,16 +43,16 @@ class ToolContext(Mapping[str, Any]):
         self._call_id = tool_call_id
         self._tool_name = tool_name
         self._session_id = session_id
-        self._tenant = tenant_id
+        self._tenant_id = tenant_id
 
     @property
     def context(self) -> Mapping[str, Any]:
-        """The application's values alone."""
+        """The application's values."""
         return self._context
 
     @property
     def tool_call_id(self) -> str:
-        """The model's id of the call; empty when the tool was called by hand."""
+        """The model's id of the tool call; empty if the application called the tool itself."""
         return self._call_id
 
     @property
@@ -61,13 +62,13 @@ class ToolContext(Mapping[str, Any]):
 
     @property
     def session_id(self) -> str | None:
-        """Whose conversation this is."""
+        """The session of the turn."""
         return self._session_id
 
     @property
     def tenant_id(self) -> str | None:
-        """The customer the session belongs to."""
-        return self._tenant
+        """The tenant of the session."""
+        return self._tenant_id
 
     def __getitem__(self, key: str) -> Any:
         return self._context[key]
@@ -79,9 +80,9 @@ class ToolContext(Mapping[str, Any]):
         return len(self._context)
 
     def __bool__(self) -> bool:
-        """True also without values: a context is there or it is None."""
+        """Return True also without values: a context is present, or it is None."""
         return True
 
     def __repr__(self) -> str:
-        # The values stay out: they are the application's and may be secrets.
+        # Without the values, which may be secrets.
         return f"ToolContext(keys={sorted(map(str, self._context))}, tool_call_id={self._call_id!r})"

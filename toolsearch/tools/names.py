@@ -1,32 +1,30 @@
-"""Names: what a provider accepts, and which known name was meant."""
+"""Tool names: which ones providers accept, and which known name a wrong name probably meant."""
 
 from __future__ import annotations
 
 import hashlib
-import heapq
 import re
 import unicodedata
 from collections.abc import Container, Iterable
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 
 from ..errors import ConfigurationError
 
-__all__ = ["MAX_LENGTH", "closest_names", "is_wire_name", "wire_name", "words_of"]
+__all__ = ["MAX_NAME_LENGTH", "closest_names", "is_wire_name", "wire_name", "words_of"]
 
-MAX_LENGTH = 64
-"""The longest name a provider accepts."""
+MAX_NAME_LENGTH = 64
+"""The longest name, in characters, that a provider accepts."""
 
 _VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _INVALID = re.compile(r"[^a-zA-Z0-9_-]+")
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
-_PREFIX = re.compile(r"::|__|[.:/]")
-_LONGEST_GUESS = 200
-_LEAST_LIKENESS = 0.6
-_MOST_COMPARED = 50
+_PREFIX_END = re.compile(r"::|__|[.:/]")
+_MAX_COMPARED_CHARACTERS = 150
+_SIMILARITY_THRESHOLD = 0.6
 
 
 def is_wire_name(name: str) -> bool:
-    """Whether a provider takes `name` as it is.
+    """Return whether providers accept `name` as it is.
 
     Example:
         >>> is_wire_name("get_weather"), is_wire_name("weather.get")
@@ -36,34 +34,34 @@ def is_wire_name(name: str) -> bool:
 
 
 def wire_name(name: str, taken: Container[str] = ()) -> str:
-    """Return the name to send for `name`: itself where a provider takes it, else a readable form with a hash.
+    """Return the name to send for `name`: itself if providers accept it, else a readable form with a hash.
 
-    The result depends on `name` alone, so that it stays when other tools come and go; only where it is in `taken`
-    is the hash made longer.
+    The result depends on `name` alone, so it stays the same when other tools are added or removed. Only if it is in
+    `taken` is the hash longer.
 
     Raises:
-        ConfigurationError: when the name is empty.
+        ConfigurationError: If the name is empty.
 
     Example:
         >>> wire_name("get_weather"), wire_name("weather.get")
         ('get_weather', 'weather_get_01d19b2d')
     """
     if not name:
-        raise ConfigurationError("a tool's name cannot be empty")
+        raise ConfigurationError("a tool's name must not be empty")
     if is_wire_name(name):
         return name
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     folded = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
     readable = _INVALID.sub("_", folded).strip("_") or "tool"
     for length in range(8, len(digest) + 1, 4):
-        candidate = f"{readable[: MAX_LENGTH - length - 1]}_{digest[:length]}"
+        candidate = f"{readable[: MAX_NAME_LENGTH - length - 1]}_{digest[:length]}"
         if candidate not in taken:
             return candidate
-    raise ConfigurationError(f"no free name can be made for the tool {name!r}")
+    raise ConfigurationError(f"every name that could be sent for the tool {name!r} is taken")
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of an identifier: split at separators and changes of case, lower case.
+    """Split an identifier at separators and changes of case into lower-case words.
 
     Example:
         >>> words_of("getHTTPStatus_for-host")
@@ -73,81 +71,38 @@ def words_of(name: str) -> list[str]:
 
 
 def closest_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
-    """Return up to `n` known names that a wrong name may have meant, the likeliest first.
+    """Return up to `n` of `names` that a wrong name probably meant, the most likely first.
 
-    Same words in another spelling come first, then the same name with or without a prefix (``server::x``,
-    ``functions.x``, ``mcp__server__x``), then similar spelling. Ties break by name.
+    The same words in another spelling come first, then the same name with or without a prefix (``server::x``,
+    ``functions.x``, ``mcp__server__x``), then names of similar spelling. Ties are sorted by name.
 
     Example:
         >>> closest_names("functions.getWeather", ["get_weather", "get_water", "send_mail"])
         ['get_weather', 'get_water']
     """
-    guess = _Guess(name[:_LONGEST_GUESS])
-    if not guess.words or n < 1:
+    known: dict[str, dict[str, int]] = {}  # key -> the names that have it, with the number of prefixes removed
+    for candidate in names:
+        for removed, key in enumerate(_keys(candidate)):
+            known.setdefault(key, {}).setdefault(candidate, removed)
+    known.pop("", None)
+    keys = [key for key in _keys(name) if key]
+    if not keys or n < 1:
         return []
-    sure: list[tuple[int, float, str]] = []
-    alike: list[tuple[float, str, str]] = []
-    for known in set(names):
-        words = words_of(known)
-        rank = guess.rank(known, words)
-        if rank is not None:
-            sure.append((*rank, known))
-        elif (overlap := guess.overlap("".join(words))) > 0:
-            alike.append((-overlap, known, "".join(words)))
-    best = sorted(sure)[:n]
-    if len(best) < n:
-        best += guess.likeliest(heapq.nsmallest(_MOST_COMPARED, alike))
-    return [known for *_, known in best[:n]]
+    ranks: dict[str, tuple[float, int]] = {}
+    for removed, key in enumerate(keys):
+        for candidate, removed_there in known.get(key, {}).items():
+            ranks.setdefault(candidate, (-2.0, removed + removed_there))
+    if len(ranks) < n:
+        matcher = SequenceMatcher(b=keys[-1])
+        for key in get_close_matches(keys[-1], known, n + len(ranks), _SIMILARITY_THRESHOLD):
+            matcher.set_seq1(key)
+            for candidate, removed_there in known[key].items():
+                ranks.setdefault(candidate, (-matcher.ratio(), removed_there))
+    return sorted(ranks, key=lambda candidate: (*ranks[candidate], candidate))[:n]
 
 
-class _Guess:
-    """A wrong name, taken apart once to be held against many known ones."""
-
-    def __init__(self, name: str) -> None:
-        self.words = words_of(name)
-        self.tails = {"".join(words_of(tail)) for tail in _tails(name)} - {""}
-        self.joined = "".join(self.words)
-        self.last = "".join(words_of(_tails(name)[-1])) or self.joined
-        self.pairs = _pairs(self.last)
-
-    def rank(self, known: str, words: list[str]) -> tuple[int, float] | None:
-        """How surely `known` was meant, the smaller the surer; None when only its spelling can tell."""
-        joined = "".join(words)
-        if not joined:
-            return None
-        if joined == self.joined:
-            return 0, 0.0
-        if joined in self.tails:
-            return 1, 0.0
-        if any("".join(words_of(tail)) in self.tails for tail in _tails(known)[1:]):
-            return 1, 1.0
-        shorter, longer = sorted((words, self.words), key=len)
-        if longer[-len(shorter) :] == shorter:
-            return 2, float(len(longer) - len(shorter))
-        return (2, 0.5) if len(words) == len(self.words) and sorted(words) == sorted(self.words) else None
-
-    def overlap(self, joined: str) -> float:
-        """The share of letters and pairs of them that a known name has in common; a quick measure of likeness."""
-        pairs = _pairs(joined)
-        return len(pairs & self.pairs) / (len(pairs) + len(self.pairs) or 1)
-
-    def likeliest(self, candidates: Iterable[tuple[float, str, str]]) -> list[tuple[int, float, str]]:
-        """The known names that are spelt alike enough, the most alike first."""
-        matcher = SequenceMatcher(autojunk=False)
-        matcher.set_seq2(self.last)
-        found = []
-        for _, known, joined in candidates:
-            matcher.set_seq1(joined[:_LONGEST_GUESS])
-            likeness = matcher.ratio()
-            if likeness >= _LEAST_LIKENESS:
-                found.append((3, -likeness, known))
-        return sorted(found)
-
-
-def _pairs(text: str) -> set[str]:
-    return {text[at : at + 2] for at in range(len(text) - 1)} | set(text)
-
-
-def _tails(name: str) -> list[str]:
-    """The name, then what is left of it after each prefix, the longest first."""
-    return [name, *(name[match.end() :] for match in _PREFIX.finditer(name))]
+def _keys(name: str) -> list[str]:
+    """Return the joined words of a name, then of what is left of it after each prefix."""
+    name = name[:_MAX_COMPARED_CHARACTERS]
+    tails = [name, *(name[match.end() :] for match in _PREFIX_END.finditer(name))]
+    return ["".join(words_of(tail)) for tail in tails]

@@ -29,7 +29,9 @@ def evaluate_predicate(answer: object, name: str) -> bool:
     if inspect.isawaitable(answer):
         if inspect.iscoroutine(answer):
             answer.close()
-        raise ConfigurationError(f"{name} must not be async, because it is called where nothing can be awaited")
+        raise ConfigurationError(
+            f"{name} is async, but nothing can be awaited where it is called; return True or False"
+        )
     return bool(answer)
 
 

@@ -1,4 +1,4 @@
-"""`Tool`: what a model can call: a definition, and the function behind it."""
+"""Tools: a definition that the model reads, and the function that a tool call runs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, Unpack
 
 from ..errors import AsyncCallableError, ConfigurationError
 from ..indexes.reference import ToolReference
+from ..text import short_repr
 from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolMark, ToolOptions, mark_of, tool
 from .definition.fields import (
-    checked_function,
-    checked_name,
-    checked_parameters,
-    checked_tags,
-    checked_text,
-    checked_timeout,
-    checked_twin,
-    in_words,
+    coerce_parameters,
+    coerce_tags,
+    name_in_words,
+    validate_async_twin,
+    validate_function,
+    validate_text,
+    validate_timeout,
 )
 from .definition.signature import Binding, bind_by_name, default_name, docstring, is_async, origin, takes_anything
 from .threads import run_in_worker_thread
@@ -31,27 +31,32 @@ __all__ = ["ResultConverter", "Tool", "ToolContext", "ToolOptions", "tool"]
 
 
 class Tool:
-    """A tool: what the model reads of it, and the function that runs. Do not change one; `replace` makes a copy.
+    """A tool: a definition that the model reads, and the function that runs. Immutable; `replace` makes a changed copy.
 
     Args:
-        name: the name the model calls.
-        description: what the model reads; by default the function's docstring, else the name in words.
-        parameters: a JSON Schema of the arguments, an object schema, kept as it is; by default made from the
-            function's type hints, and without a function that of a tool that takes nothing.
-        fn: a sync or async callable that receives the arguments by keyword, and the `ToolContext` in a
-            parameter annotated so. Without one the tool is a definition only: it can be listed, not called.
-        source: where the tool comes from, e.g. an MCP server; a search category.
-        tags: further search categories.
-        search_text: more words to find the tool by; never sent to a model.
-        return_direct: the result is the answer to the user; the model does not see it.
-        concurrent: whether it may run at the same time as others of one batch.
-        timeout: seconds after which the model is told that it took too long. A sync function runs on in its thread.
-        result_converter: turns what the function returns into the text for the model.
-        afn: an async twin of a sync `fn` with the same parameters; async drivers await it rather than run `fn` in a
+        name: The name that the model calls.
+        description: The description for the model. By default the function's docstring, else the name in words.
+        parameters: A JSON Schema of an object, kept as it is. By default it is made from the function's type hints;
+            a tool without a function takes no arguments.
+        fn: A sync or async callable. It receives the arguments by keyword, and the `ToolContext` in a parameter that
+            is annotated with it. A tool without a function can be listed and searched, but not called.
+        source: The origin of the tool, e.g. an MCP server. It is a search category.
+        tags: More search categories.
+        search_text: More words to find the tool by; never sent to a model.
+        return_direct: Whether the result is the answer to the user, without another round of the model.
+        concurrent: Whether the tool can run at the same time as other tool calls of one batch.
+        timeout: Seconds after which the model gets an error as the tool result. A sync function continues in its
+            thread.
+        result_converter: Converts what the function returns to the text for the model.
+        afn: An async twin of a sync `fn`, with the same parameters. Async calls await it instead of running `fn` in a
             thread, so that cancelling reaches it.
 
+    Attributes:
+        is_async: Whether `fn` is async.
+        original_name: The name before the first renaming.
+
     Raises:
-        ConfigurationError: when one of these cannot work.
+        ConfigurationError: If an argument cannot work; the message names it.
 
     Example:
         >>> weather = Tool("weather", "Tell the weather.", fn=lambda city: f"rain in {city}")
@@ -97,25 +102,27 @@ class Tool:
         result_converter: ResultConverter | None = None,
         afn: Callable[..., Any] | None = None,
     ) -> None:
-        self.name = self.original_name = checked_name(name)
-        self.fn = checked_function(name, fn)
-        self.afn = checked_twin(name, fn, afn)
+        validate_text(name, "name", name, empty=False)
+        validate_text(name, "description", description or "")
+        validate_function(name, fn)
+        validate_async_twin(name, fn, afn)
+        validate_timeout(name, timeout)
+        self.name = self.original_name = name
+        self.fn = fn
+        self.afn = afn
         self.is_async = is_async(fn)
         self._binding: Binding | None = None
+        documented = ""
         if parameters is None:
             parameters, documented = self._describe_function()
-        else:
-            documented = ""
-        self.description = (
-            checked_text(name, "description", description) or documented or docstring(fn) or in_words(name)
-        )
-        self.parameters, self._schema_digest = checked_parameters(name, parameters)
-        self.source = checked_text(name, "source", source) or None
-        self.tags = checked_tags(name, tags)
-        self.search_text = checked_text(name, "search_text", search_text)
+        self.description = description or documented or docstring(fn) or name_in_words(name)
+        self.parameters, self._schema_digest = coerce_parameters(name, parameters)
+        self.source = source or None
+        self.tags = coerce_tags(name, tags)
+        self.search_text = search_text or ""
         self.return_direct = return_direct
         self.concurrent = concurrent
-        self.timeout = checked_timeout(name, timeout)
+        self.timeout = timeout
         self.result_converter = result_converter
         self._reference: ToolReference | None = None
         self._definition_digest: bytes | None = None
@@ -129,12 +136,16 @@ class Tool:
         description: str | None = None,
         **options: Unpack[ToolOptions],
     ) -> Tool:
-        """Make a tool of a function, method, callable object or `functools.partial`, by its type hints and docstring.
+        """Make a tool from the type hints and docstring of a function, method, callable object or `functools.partial`.
 
-        What `@tool` was given holds where nothing is given here.
+        Args:
+            fn: The callable.
+            name: The tool's name; by default the function's.
+            description: The description for the model; by default the docstring.
+            **options: See `Tool`. The options of `@tool` are the defaults.
 
         Raises:
-            ConfigurationError: when a parameter has a type that a model cannot be told of.
+            ConfigurationError: If a parameter has a type that JSON Schema cannot describe.
 
         Example:
             >>> def area(width: float, height: float = 1.0) -> float:
@@ -144,32 +155,32 @@ class Tool:
             ['width']
         """
         if isinstance(fn, type) or not callable(fn):
-            raise ConfigurationError(f"a tool is made of a function, not of {fn!r}")
+            raise ConfigurationError(f"fn must be a function, got {short_repr(fn)}")
         from .definition.function_schema import describe_function
 
         mark = mark_of(fn) or ToolMark({})
         given = {"name": name, "description": description, **options}
         merged = {**mark.options, **{key: value for key, value in given.items() if value is not None}}
-        called = merged.pop("name", None) or default_name(fn)
+        name = merged.pop("name", None) or default_name(fn)
         described = describe_function(fn)
-        explained = merged.pop("description", "") or described.description
-        made = cls(called, explained, described.parameters, fn, **merged)
-        made._binding = described.bind
-        return made
+        description = merged.pop("description", "") or described.description
+        tool = cls(name, description, described.parameters, fn, **merged)
+        tool._binding = described.bind
+        return tool
 
     @classmethod
     def from_definition(
         cls, definition: object, fn: Callable[..., Any] | None = None, **options: Unpack[ToolOptions]
     ) -> Tool:
-        """Make a tool of a definition in the form of OpenAI (chat or responses), Anthropic or MCP, or a plain one.
+        """Make a tool from a definition in the form of OpenAI (chat or responses), Anthropic or MCP, or a plain one.
 
         Args:
-            definition: a mapping, or an object with those attributes such as a tool of the MCP SDK.
-            fn: what runs; it receives the arguments by keyword.
-            options: see `Tool`; they win over what the definition says.
+            definition: A mapping, or an object with the same attributes, such as a tool of the MCP SDK.
+            fn: The function that runs. It receives the arguments by keyword.
+            **options: See `Tool`. They replace what the definition says.
 
         Raises:
-            ConfigurationError: when it is none of these.
+            ConfigurationError: If the definition has none of these forms.
 
         Example:
             >>> Tool.from_definition({"name": "ping", "input_schema": {"type": "object"}}, lambda: "pong").call()
@@ -183,7 +194,7 @@ class Tool:
 
     @property
     def reference(self) -> ToolReference:
-        """What an index knows of the tool. A renamed tool is also found by its original name."""
+        """The tool as an index sees it. A renamed tool can also be found by its original name."""
         if self._reference is None:
             renamed = self.original_name if self.original_name != self.name else ""
             self._reference = ToolReference(
@@ -198,7 +209,7 @@ class Tool:
 
     @property
     def definition_digest(self) -> bytes:
-        """16 bytes of blake2b over what a model sees: name, description and parameters."""
+        """A 16-byte blake2b digest of what the model sees: name, description and parameters."""
         if self._definition_digest is None:
             text = json.dumps([self.name, self.description]).encode()
             self._definition_digest = hashlib.blake2b(text + self._schema_digest, digest_size=16).digest()
@@ -206,46 +217,54 @@ class Tool:
 
     @property
     def schema_digest(self) -> bytes:
-        """16 bytes of blake2b over the parameters alone, without regard to the order of keys."""
+        """A 16-byte blake2b digest of the parameters, independent of the order of keys."""
         return self._schema_digest
 
     @property
     def origin(self) -> str:
-        """Where the tool comes from, for messages: its source, else its function's place in the code."""
+        """The tool's source, or else the place of its function in the code, for messages."""
         if self.source:
             return f"source {self.source!r}"
         return f"function {origin(self.fn)}" if self.fn is not None else "a definition without a function"
 
     @property
     def awaits(self) -> bool:
-        """Whether `acall` awaits the function's own coroutine, rather than run it in a worker thread."""
+        """Whether `acall` awaits a coroutine of the function instead of running it in a worker thread."""
         return self.is_async or self.afn is not None
 
     def call(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
-        """Run the tool on this thread and return what its function returns.
+        """Run the tool in this thread and return the function's value.
+
+        Args:
+            args: The arguments by name, as JSON values.
+            ctx: The context for the tool; by default an empty one.
 
         Raises:
-            ToolArgumentError: when an argument cannot be turned into the type the function asks for.
-            AsyncCallableError: when the function is async.
-            ConfigurationError: when the tool has no function.
+            ToolArgumentError: If an argument cannot be converted to its annotated type.
+            AsyncCallableError: If the function is async.
+            ConfigurationError: If the tool has no function.
         """
         if self.is_async:
-            raise AsyncCallableError(self._async_only())
+            raise AsyncCallableError(self._async_message())
         result = self._invoke(args, ctx)
         if inspect.isawaitable(result):
             if inspect.iscoroutine(result):
                 result.close()
-            raise AsyncCallableError(self._async_only())
+            raise AsyncCallableError(self._async_message())
         return result
 
     async def acall(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
-        """Run the tool and return what its function returns; a sync function runs in a worker thread.
+        """Run the tool and return the function's value. A sync function runs in a worker thread.
 
-        Context variables are copied to the thread. A cancelled call is left behind there: threads cannot be stopped.
+        Context variables are copied to the thread. Cancelling abandons it: a thread cannot be stopped.
+
+        Args:
+            args: The arguments by name, as JSON values.
+            ctx: The context for the tool; by default an empty one.
 
         Raises:
-            ToolArgumentError: when an argument cannot be turned into the type the function asks for.
-            ConfigurationError: when the tool has no function.
+            ToolArgumentError: If an argument cannot be converted to its annotated type.
+            ConfigurationError: If the tool has no function.
         """
         if self.awaits:
             return await self._invoke(args, ctx, self.afn)
@@ -253,24 +272,24 @@ class Tool:
         return await result if inspect.isawaitable(result) else result
 
     def begin(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
-        """Call the function on this thread and return what it gives; that may be something to await."""
+        """Call the function in this thread and return its value, which can be an awaitable."""
         return self._invoke(args, ctx)
 
     def renamed(self, name: str) -> Tool:
-        """Return the tool under another name; `original_name` stays what it was."""
+        """Return a copy with another name and the same `original_name`."""
         return self.replace(name=name)
 
     def replace(self, **changes: Any) -> Tool:
         """Return a copy with some fields changed.
 
         Raises:
-            ConfigurationError: for an unknown field, or a value that cannot work.
+            ConfigurationError: If a field does not exist, or a value cannot work.
         """
         fields = ("name", "description", "parameters", "fn", "afn", *ToolOptions.__annotations__)
         if unknown := sorted(changes.keys() - set(fields)):
-            raise ConfigurationError(f"a tool has no field {', '.join(map(repr, unknown))} to replace")
+            raise ConfigurationError(f"Tool does not have the field {', '.join(map(repr, unknown))}")
         if "fn" in changes:
-            changes.setdefault("afn", None)  # the twin of another function
+            changes.setdefault("afn", None)  # it was the twin of the old function
         copy = Tool(**{field: changes.get(field, getattr(self, field)) for field in fields})
         copy.original_name = self.original_name
         if copy.fn is self.fn:
@@ -282,7 +301,7 @@ class Tool:
         return f"Tool({', '.join(parts)})"
 
     def _describe_function(self) -> tuple[Mapping[str, Any], str]:
-        """The parameters' schema and the description that the function itself gives."""
+        """Return the schema and the description that the function provides."""
         if self.fn is None or takes_anything(self.fn):
             return {"type": "object", "properties": {}, "additionalProperties": False}, ""
         from .definition.function_schema import describe_function
@@ -295,7 +314,7 @@ class Tool:
         self, args: Mapping[str, Any] | None, ctx: ToolContext | None, twin: Callable[..., Any] | None = None
     ) -> Any:
         if self.fn is None:
-            raise ConfigurationError(f"the tool {self.name!r} is a definition without a function; give it fn=...")
+            raise ConfigurationError(f"tool {self.name!r} is a definition without a function; pass fn=...")
         if self._binding is None:
             self._binding = bind_by_name(self.fn)
         context = ctx if ctx is not None else ToolContext(tool_name=self.name)
@@ -303,5 +322,5 @@ class Tool:
         result = (twin or self.fn)(*positional, **keywords)
         return list(result) if isinstance(result, types.GeneratorType) else result
 
-    def _async_only(self) -> str:
-        return f"the tool {self.name!r} is async; use acall or astream of the client, or acall of the tool"
+    def _async_message(self) -> str:
+        return f"tool {self.name!r} is async; use acall or astream of the client, or acall of the tool"

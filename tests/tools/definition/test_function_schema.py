@@ -77,7 +77,7 @@ def properties_of(fn: Callable[..., Any]) -> dict[str, Any]:
     return schema_of(fn)["properties"]
 
 
-def test_a_function_becomes_a_closed_object_with_what_it_needs_required():
+def test_a_function_becomes_a_closed_object_schema():
     def book(
         city: str, nights: int = 1, note: str | None = None, code: Optional[int] = None, loud: Union[bool, None] = True
     ):
@@ -97,7 +97,7 @@ def test_a_function_becomes_a_closed_object_with_what_it_needs_required():
     }
 
 
-def test_a_nullable_parameter_without_default_is_not_required_and_none_when_left_out():
+def test_a_nullable_parameter_is_optional():
     def note(text: str | None, mood: Literal["good", None]) -> tuple[str | None, str | None]:
         return text, mood
 
@@ -105,7 +105,7 @@ def test_a_nullable_parameter_without_default_is_not_required_and_none_when_left
     assert Tool.from_function(note).call({}) == (None, None)
 
 
-def test_anything_is_required_since_it_is_not_nullable_by_name():
+def test_a_parameter_of_any_type_is_required():
     def keep(value: Any, other, thing: object):
         return value, other, thing
 
@@ -114,7 +114,7 @@ def test_anything_is_required_since_it_is_not_nullable_by_name():
     assert Tool.from_function(keep).call({"value": None, "other": [1], "thing": {"a": 1}}) == (None, [1], {"a": 1})
 
 
-def test_a_default_of_none_for_a_type_without_null_makes_it_optional_only():
+def test_a_default_of_none_makes_a_parameter_optional_but_not_nullable():
     def find(limit: int = None):  # type: ignore[assignment]  # wrong on purpose
         return limit
 
@@ -122,7 +122,7 @@ def test_a_default_of_none_for_a_type_without_null_makes_it_optional_only():
     assert Tool.from_function(find).call({}) is None
 
 
-def test_no_titles_and_no_formats_but_properties_of_these_names_stay():
+def test_titles_and_formats_are_omitted_but_not_properties_with_these_names():
     def save(tree: Tree, when: datetime.datetime, id: uuid.UUID, title: str = "t", format: str = "f"):
         """Save."""
 
@@ -153,7 +153,7 @@ def test_definitions_are_at_the_root_and_objects_are_closed():
     }
 
 
-def test_two_types_of_one_name_are_kept_apart():
+def test_types_with_the_same_name_get_separate_definitions():
     def local() -> type:
         @dataclasses.dataclass
         class Address:
@@ -186,13 +186,14 @@ def test_a_model_that_allows_extra_fields_stays_open():
         model_config = ConfigDict(extra="allow")
         a: int
 
+    @tool
     def use(value: Open):
         """Use."""
 
     assert schema_of(use)["$defs"]["Open"]["additionalProperties"] is True
 
 
-def test_recursive_types_of_every_kind_work():
+def test_recursive_types_are_described():
     def plant(node: Node, tree: Tree, row: Row):
         return node, tree, row
 
@@ -253,11 +254,12 @@ def test_values_arrive_as_the_annotated_type(annotation, sent, received):
     assert made.call({"value": received}) == received  # values that already have the type pass too
 
 
-def test_a_strict_model_takes_what_json_can_say():
+def test_a_strict_model_accepts_dates_as_strings():
     class Stamp(BaseModel):
         model_config = ConfigDict(strict=True)
         at: datetime.datetime
 
+    @tool
     def stamp(value: Stamp) -> int:
         return value.at.year
 
@@ -287,7 +289,7 @@ def test_descriptions_come_from_annotations_before_docstrings():
     assert Tool.from_function(find).description == "Find a forecast."
 
 
-def test_a_field_as_default_describes_and_defaults():
+def test_a_field_as_default_gives_description_and_default():
     def find(
         city: str = Field(description="Where"),
         days: int = Field(3, le=9),
@@ -302,7 +304,7 @@ def test_a_field_as_default_describes_and_defaults():
     assert made.call({"city": "Gouda"}) == ("Gouda", 3, [])
 
 
-def test_an_alias_is_the_name_that_the_model_uses():
+def test_an_alias_is_the_name_for_the_model():
     def find(class_: Annotated[str, Field(alias="class")], from_: int = Field(0, alias="from")):
         return class_, from_
 
@@ -312,7 +314,7 @@ def test_an_alias_is_the_name_that_the_model_uses():
     assert made.call({"class": "a", "from": 2}) == ("a", 2)
 
 
-def test_defaults_are_written_as_json_or_left_out():
+def test_defaults_are_json_or_omitted():
     marker = object()
 
     def use(
@@ -335,11 +337,12 @@ def test_defaults_are_written_as_json_or_left_out():
     assert Tool.from_function(use).call({})[4] is marker
 
 
-def test_a_field_default_that_is_not_json_is_left_out_without_a_warning():
+def test_a_field_default_that_is_not_json_is_omitted_without_a_warning():
     class Settings(BaseModel):
         model_config = ConfigDict(arbitrary_types_allowed=True)
         scale: Any = object()
 
+    @tool
     def use(settings: Settings):
         """Use."""
 
@@ -371,7 +374,7 @@ class Arbitrary:
     ],
     ids=str,
 )
-def test_a_type_that_cannot_be_described_is_refused_by_function_and_parameter(annotation):
+def test_an_unsupported_type_is_rejected_with_function_and_parameter(annotation):
     def act(good: int, bad):
         """Act."""
 
@@ -394,7 +397,7 @@ class Either(BaseModel):
 
 
 @pytest.mark.parametrize("holder", [Job, Feed, Either, list[Job]])
-def test_what_a_model_holds_is_refused_too(holder):
+def test_an_unsupported_type_inside_a_model_is_rejected(holder):
     def act(good: int, bad):
         """Act."""
 
@@ -404,19 +407,19 @@ def test_what_a_model_holds_is_refused_too(holder):
 
 
 @pytest.mark.parametrize("variadic", [lambda x, *args: x, lambda x, **options: x, lambda **options: 1])
-def test_variadic_parameters_are_refused(variadic):
+def test_variadic_parameters_are_rejected(variadic):
     with pytest.raises(ConfigurationError, match=r"takes \*+(args|options)"):
         Tool.from_function(variadic, name="act")
 
 
-def test_the_return_annotation_may_be_anything():
+def test_the_return_annotation_is_ignored():
     def act(a: int) -> NoSuchType:  # type: ignore[name-defined]  # noqa: F821
         return a
 
     assert Tool.from_function(act).call({"a": 1}) == 1
 
 
-def test_the_context_is_injected_wherever_it_stands_and_never_in_the_schema():
+def test_the_context_is_injected_and_not_in_the_schema():
     def act(ctx: ToolContext, a: int, other: ToolContext | None = None, *, last: Annotated[ToolContext, "x"]):
         return ctx["user"], a, other is ctx, last is ctx
 
@@ -434,7 +437,7 @@ def test_positional_only_parameters_work_with_and_without_their_defaults():
     assert made.call({"a": 1, "c": "x", "d": 5}) == (1, 2, "x", 5)
 
 
-def test_a_default_of_the_function_is_not_copied_or_converted():
+def test_a_default_is_neither_copied_nor_converted():
     shared: list[int] = []
 
     def act(values: list[int] = shared):
@@ -443,7 +446,7 @@ def test_a_default_of_the_function_is_not_copied_or_converted():
     assert Tool.from_function(act).call({}) is shared
 
 
-def test_what_a_partial_has_filled_is_not_asked_for():
+def test_arguments_of_a_partial_are_not_in_the_schema():
     def act(a: int, b: int, c: int = 3):
         """Add."""
         return a + b + c
@@ -455,7 +458,7 @@ def test_what_a_partial_has_filled_is_not_asked_for():
     assert made.call({"b": 2}) == 8
 
 
-def test_wrong_values_are_all_named_with_what_was_sent():
+def test_all_wrong_values_are_named_with_their_values():
     def act(day: datetime.date, node: Node, colour: Colour = Colour.RED):
         return day
 
@@ -479,12 +482,13 @@ def test_a_missing_argument_is_named():
         Tool.from_function(act).call({"a": 1})
 
 
-def test_a_validator_of_the_application_answers_the_model():
+def test_the_message_of_a_validator_reaches_the_model():
     def even(value: int) -> int:
         if value % 2:
             raise ValueError("must be even")
         return value
 
+    @tool
     def act(n: Annotated[int, AfterValidator(even)]):
         return n
 
@@ -492,32 +496,18 @@ def test_a_validator_of_the_application_answers_the_model():
         Tool.from_function(act).call({"n": 3})
 
 
-def test_string_annotations_find_local_names_while_the_scope_lives():
+def test_a_local_type_of_an_unmarked_function_is_rejected_with_advice():
     class Local(BaseModel):
         a: int
 
     def act(value: Local) -> int:
         return value.a
 
-    assert Tool.from_function(act).call({"value": {"a": 3}}) == 3
+    with pytest.raises(ConfigurationError, match=r"'Local' of parameter 'value'.*mark the function with @tool"):
+        Tool.from_function(act)
 
 
-def test_local_classes_find_each_other():
-    @dataclasses.dataclass
-    class Part:
-        name: str
-
-    @dataclasses.dataclass
-    class Whole:
-        parts: list[Part]
-
-    def act(whole: Whole) -> Whole:
-        return whole
-
-    assert Tool.from_function(act).call({"whole": {"parts": [{"name": "a"}]}}) == Whole([Part("a")])
-
-
-def test_string_annotations_find_local_names_after_the_scope_is_gone():
+def test_a_marked_function_resolves_local_types():
     def make() -> Callable[..., Any]:
         class Local(BaseModel):
             a: int
@@ -531,19 +521,7 @@ def test_string_annotations_find_local_names_after_the_scope_is_gone():
     assert Tool.from_function(make()).call({"value": [{"a": 3}]}) == 3
 
 
-def test_methods_of_a_local_class_resolve_too():
-    class Local(BaseModel):
-        a: int
-
-    class Box:
-        @tool
-        def act(self, value: Local) -> int:
-            return value.a
-
-    assert Tool.from_function(Box().act).call({"value": {"a": 3}}) == 3
-
-
-def test_a_wrapped_function_is_read_as_the_one_inside():
+def test_a_wrapped_function_has_the_signature_of_the_inner_one():
     def logged(fn: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(fn)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -559,7 +537,7 @@ def test_a_wrapped_function_is_read_as_the_one_inside():
     assert Tool.from_function(act).call({"value": "blue"}) == ["logged", Colour.BLUE]
 
 
-def test_the_description_of_a_function_is_not_kept_longer_than_the_function():
+def test_a_cached_description_does_not_keep_its_function_alive():
     import gc
     import weakref
 
@@ -575,7 +553,7 @@ def test_the_description_of_a_function_is_not_kept_longer_than_the_function():
     assert gone() is None
 
 
-def test_the_same_function_gives_the_same_bytes():
+def test_the_schema_of_a_function_is_deterministic():
     def act(b: Colour, a: Address, c: Row):
         """Act."""
 

@@ -1,4 +1,4 @@
-"""From what a model wrote to arguments that fit, or to a text that it can act on."""
+"""Validation of arguments: valid ones are unchanged, invalid ones explained to the model."""
 
 import json
 import socket
@@ -47,11 +47,11 @@ def problem(tool: Tool, arguments: object) -> str:
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "{}", "null", '"{}"'])
-def test_nothing_is_no_arguments(text):
+def test_empty_text_is_no_arguments(text):
     assert parse_arguments(of({}), text) == {}
 
 
-def test_arguments_that_fit_come_as_they_are():
+def test_valid_arguments_are_unchanged():
     sent = {"city": "Zoë 🌦", "days": 3, "unit": "C", "where": {"lat": 1.5, "lon": 2}, "tags": ["a"]}
     assert parse_arguments(weather(), json.dumps(sent)) == sent
     assert parse_arguments(weather(), json.dumps(sent, ensure_ascii=False)) == sent
@@ -81,7 +81,7 @@ def test_an_object_encoded_twice_is_decoded_twice():
     ],
     ids=lambda value: value[:20],
 )
-def test_text_that_is_no_object_is_explained(text, said):
+def test_text_that_is_not_an_object_is_explained(text, said):
     answer = problem(weather(), text)
     assert said in answer
     assert "weather" in answer
@@ -89,7 +89,7 @@ def test_text_that_is_no_object_is_explained(text, said):
     assert len(answer) < 500
 
 
-def test_every_problem_is_named_with_what_was_expected_and_sent():
+def test_all_problems_are_named_with_expected_and_sent_values():
     answer = problem(weather(), {"days": "three", "unit": "K", "where": {"lat": "x"}, "tags": [1]})
     assert answer.splitlines() == [
         "Invalid arguments for weather:",
@@ -140,7 +140,7 @@ def test_unknown_arguments_are_named_with_a_suggestion():
     ],
     ids=str,
 )
-def test_each_kind_of_problem_says_what_is_expected(schema, value, said):
+def test_every_kind_of_problem_names_the_expected_value(schema, value, said):
     assert said in problem(of({"x": schema}), {"x": value})
 
 
@@ -153,7 +153,7 @@ def test_long_values_and_many_problems_are_cut():
     assert len(answer) < 1500
 
 
-def test_a_schema_is_read_as_the_draft_it_names():
+def test_a_schema_is_read_as_its_draft():
     draft4 = of(
         {"x": {"type": "integer", "minimum": 3, "exclusiveMinimum": True}},
         **{"$schema": "http://json-schema.org/draft-04/schema#"},
@@ -168,14 +168,14 @@ def test_a_schema_without_draft_is_read_as_2020_12():
     assert "'x" in problem(pair, {"x": [1, 2]})
 
 
-def test_local_references_are_followed_in_both_spellings():
+def test_local_references_are_resolved():
     for key in ("$defs", "definitions"):
         tool = of({"x": {"$ref": f"#/{key}/T"}}, **{key: {"T": {"type": "integer"}}})
         assert "'x': expected integer" in problem(tool, {"x": "a"})
 
 
 @pytest.mark.parametrize("reference", ["https://example.com/schema.json", "#/$defs/Gone", "other.json#/T", "urn:x:y"])
-def test_a_reference_to_elsewhere_is_not_followed_and_the_rest_is_checked(reference, monkeypatch):
+def test_external_references_are_not_resolved(reference, monkeypatch):
     def refuse(*args: object, **kwargs: object) -> None:
         raise AssertionError("network")
 
@@ -188,19 +188,19 @@ def test_a_reference_to_elsewhere_is_not_followed_and_the_rest_is_checked(refere
     assert "'x'" not in answer
 
 
-def test_a_recursive_schema_is_checked_as_deep_as_the_value():
+def test_a_recursive_schema_is_validated():
     tree = {"type": "object", "properties": {"left": {"$ref": "#/$defs/T"}}, "additionalProperties": False}
     tool = of({"root": {"$ref": "#/$defs/T"}}, **{"$defs": {"T": tree}})
     assert parse_arguments(tool, '{"root": {"left": {"left": {}}}}')
     assert "'root.left.right': unknown argument" in problem(tool, {"root": {"left": {"right": {}}}})
 
 
-def test_a_schema_that_refers_to_itself_without_end_judges_nothing():
+def test_an_endless_reference_rejects_nothing():
     tool = of({"x": {"$ref": "#/$defs/A"}}, **{"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}})
     assert parse_arguments(tool, '{"x": 1}') == {"x": 1}
 
 
-def test_a_value_too_deep_to_check_is_answered():
+def test_a_deeply_nested_value_is_rejected():
     nested: object = 1
     for _ in range(300):
         nested = {"left": nested}
@@ -266,7 +266,7 @@ def test_a_repeated_name_does_not_make_a_schema_invalid():
 
 
 @pytest.mark.parametrize("draft", [None, *DRAFTS])
-def test_a_bound_that_is_exclusive_by_a_boolean_is_so(draft):
+def test_boolean_exclusive_bounds_are_applied(draft):
     named = {} if draft is None else {"$schema": DRAFTS[draft]}
     tool = of({"n": {"type": "number", "minimum": 0, "exclusiveMinimum": True, "maximum": 9}}, **named)
     assert parse_arguments(tool, '{"n": 0.5}') == {"n": 0.5}
@@ -278,11 +278,11 @@ def test_a_bound_that_is_exclusive_by_a_boolean_is_so(draft):
 
 
 @pytest.mark.parametrize("named", [5, ["a"], {}, "http://[", "https://example.com/mine"], ids=str)
-def test_a_dialect_that_is_none_is_read_as_2020_12(named):
+def test_an_unknown_dialect_is_read_as_2020_12(named):
     assert "'x': expected integer" in problem(of({"x": {"type": "integer"}}, **{"$schema": named}), {"x": "a"})
 
 
-def test_a_reference_to_what_is_no_schema_does_not_end_the_check():
+def test_a_broken_reference_does_not_stop_validation():
     tool = of({"w": {"$ref": "#/components/T"}, "x": {"$ref": "#/required"}, "y": {"type": "integer"}}, required=["y"])
     tool = Tool("act", "Act.", {**tool.parameters, "components": {"T": {"minLength": "3"}}})
     assert "'y': expected integer" in problem(tool, {"w": "a", "x": 1, "y": "a"})
@@ -312,7 +312,7 @@ VICTIM = "a" * 5000 + "!"
     ],
     ids=str,
 )
-def test_no_pattern_takes_longer_than_its_text(schema, draft):
+def test_patterns_are_matched_in_linear_time(schema, draft):
     # With a backtracking engine each of these would not end.
     tool = Tool("act", "Act.", {"$schema": draft, "type": "object", **schema})
     for arguments in ({"x": VICTIM}, {VICTIM: 1}, {"y": {"x": VICTIM}}, {"y": {VICTIM: 1}}):
@@ -322,7 +322,7 @@ def test_no_pattern_takes_longer_than_its_text(schema, draft):
             assert "Invalid arguments" in str(error)  # noqa: PT017
 
 
-def test_patterns_that_re2_cannot_judge_are_taken_to_be_met():
+def test_unsupported_patterns_count_as_met():
     assert matches("^(?=a)b", "c") is None
     tool = of(
         {"x": {"pattern": "^(?!a)"}}, patternProperties={"^(?=z)": {"type": "integer"}}, additionalProperties=False
@@ -343,7 +343,7 @@ def test_patterns_that_re2_cannot_judge_are_taken_to_be_met():
         ("b", "abc", True),
     ],
 )
-def test_patterns_mean_what_they_do_in_json_schema(pattern, text, found):
+def test_patterns_have_the_meaning_of_javascript(pattern, text, found):
     assert matches(pattern, text) is found
 
 
@@ -356,7 +356,7 @@ def test_lone_surrogates_are_replaced_and_pairs_joined():
     assert parse_arguments(tool, '{"a": "\ud83d"}') == {"a": "\ufffd"}
 
 
-def test_a_tool_without_arguments_says_so():
+def test_a_tool_without_arguments_rejects_all():
     assert problem(Tool("ping"), {"x": 1}).endswith("It takes no arguments.")
 
 
@@ -367,7 +367,7 @@ def test_a_tool_without_arguments_says_so():
         max_leaves=10,
     )
 )
-def test_any_json_is_taken_or_answered(value):
+def test_any_json_is_accepted_or_rejected(value):
     for tool in (weather(), of({})):
         try:
             assert parse_arguments(tool, json.dumps(value)) == (value or {})
@@ -376,7 +376,7 @@ def test_any_json_is_taken_or_answered(value):
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_taken_or_answered(text):
+def test_any_text_is_accepted_or_rejected(text):
     try:
         assert isinstance(parse_arguments(weather(), text), dict)
     except ToolArgumentError as error:

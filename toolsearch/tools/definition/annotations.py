@@ -1,4 +1,4 @@
-"""Annotations of a tool's parameters: which ones a model cannot be told of, and how pydantic is to read the others."""
+"""Annotations of parameters: which types JSON Schema cannot describe, and how pydantic should read the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _READ_AS_LIST = (collections.abc.Iterable, collections.abc.Collection)
 
 
 def find_unsupported_type(annotation: Any) -> str | None:
-    """Return why a type cannot be put to a model, where that is plain to see from the annotation.
+    """Return the reason why JSON cannot express a type, or None if the annotation shows none.
 
     Example:
         >>> find_unsupported_type(list[type]) is None, find_unsupported_type(list[int]) is None
@@ -41,10 +41,10 @@ def find_unsupported_type(annotation: Any) -> str | None:
 
 
 def adapt_annotation(annotation: Any, _seen: dict[Any, Any] | None = None) -> Any:
-    """Replace, at any depth of generics, what pydantic reads otherwise than a tool needs.
+    """Replace types, at any depth of generics, that pydantic reads differently than a tool needs.
 
-    An iterable becomes a list, since pydantic would hand over a generator that fails while the tool runs; a
-    `typing.TypedDict` becomes one of typing_extensions where this Python's own lacks what pydantic needs.
+    An iterable becomes a list, because pydantic would pass a generator that fails while the tool runs. On Python 3.11
+    a `typing.TypedDict` becomes one of typing_extensions, which pydantic needs.
 
     Example:
         >>> import collections.abc
@@ -56,7 +56,7 @@ def adapt_annotation(annotation: Any, _seen: dict[Any, Any] | None = None) -> An
     if kind is None:
         if annotation in _READ_AS_LIST:
             return list
-        return _readable(annotation, seen) if typing.is_typeddict(annotation) else annotation
+        return _readable_typed_dict(annotation, seen) if typing.is_typeddict(annotation) else annotation
     if kind is Annotated:
         return Annotated[adapt_annotation(annotation.__origin__, seen), *annotation.__metadata__]
     members = get_args(annotation)
@@ -68,15 +68,15 @@ def adapt_annotation(annotation: Any, _seen: dict[Any, Any] | None = None) -> An
     return Union[changed] if kind in (Union, types.UnionType) else kind[changed]  # noqa: UP007
 
 
-def _readable(cls: Any, seen: dict[Any, Any]) -> Any:
-    """A `TypedDict` that pydantic can read: `cls` itself, or on Python 3.11 its copy, fields included."""
+def _readable_typed_dict(cls: Any, seen: dict[Any, Any]) -> Any:
+    """Return a `TypedDict` that pydantic can read: `cls` itself, or on Python 3.11 a copy with copied fields."""
     if sys.version_info >= (3, 12) or type(cls).__module__ != "typing":
         return cls
     if cls not in seen:
         from typing_extensions import TypedDict
 
         make: Any = TypedDict
-        seen[cls] = made = make(cls.__name__, {})  # before its fields: it may hold itself
+        seen[cls] = made = make(cls.__name__, {})  # before its fields, because it may contain itself
         made.__module__, made.__doc__, made.__total__ = cls.__module__, cls.__doc__, cls.__total__
         made.__required_keys__, made.__optional_keys__ = cls.__required_keys__, cls.__optional_keys__
         hints = typing.get_type_hints(cls, include_extras=True)

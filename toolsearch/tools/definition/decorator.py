@@ -1,4 +1,4 @@
-"""`@tool`: mark a function or a method as a tool. The schema is made when the tool is collected."""
+"""The decorator `@tool`. It marks a function or method; the schema is made when the tool is collected."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["ResultConverter", "ToolMark", "ToolOptions", "mark_of", "tool"]
 F = TypeVar("F")
 
 ResultConverter: TypeAlias = "Callable[[Any], str | tuple[str, Media | Iterable[Media]]]"
-"""Turns what a tool returned into the text for the model, or into text and media."""
+"""Converts the value of a tool to the text for the model, or to text and media."""
 
 _MARK = "__toolsearch_tool__"
 
 
 class ToolOptions(TypedDict, total=False):
-    """The options that every way to make a tool takes; `Tool` explains them."""
+    """Options of every way to make a tool; see `Tool`."""
 
     source: str | None
     tags: Iterable[str]
@@ -38,11 +38,11 @@ class ToolOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ToolMark:
-    """What `@tool` leaves on a function.
+    """Mark that `@tool` sets on a function.
 
     Args:
-        options: the keyword arguments of the decorator.
-        names: local names that the function's annotations, where they are strings, refer to.
+        options: The keyword arguments of the decorator.
+        names: Local variables that the function's annotations refer to, if they are strings.
     """
 
     options: Mapping[str, Any]
@@ -58,19 +58,19 @@ def tool(
 def tool(
     fn: F | None = None, /, *, name: str | None = None, description: str | None = None, **options: Unpack[ToolOptions]
 ) -> F | Callable[[F], F]:
-    """Mark a function or method as a tool and return it unchanged, so that it is still called as before.
+    """Mark a function or method as a tool. The function itself is returned unchanged, and can be called as before.
 
-    Pass the function to ``tools=[...]``, or an object whose methods are marked. Works below and above
-    ``@staticmethod`` and ``@classmethod``.
+    Pass the function to ``tools=[...]``, or an object whose methods are marked. Can be combined with
+    ``@staticmethod`` and ``@classmethod`` in either order.
 
     Args:
-        fn: the function, where the decorator is used without parentheses.
-        name: the tool's name; by default the function's.
-        description: what the model reads; by default the docstring.
-        options: see `Tool`.
+        fn: The function, if the decorator is used without parentheses.
+        name: The tool's name; by default the function's.
+        description: The description for the model; by default the docstring.
+        **options: See `Tool`.
 
     Raises:
-        ConfigurationError: for something that cannot carry a mark; use `Tool.from_function` there.
+        ConfigurationError: If the object cannot be marked; use `Tool.from_function` instead.
 
     Example:
         >>> @tool(tags=["outdoors"])
@@ -84,39 +84,39 @@ def tool(
     known = {key: value for key, value in given.items() if value is not None}
     unknown = sorted(known.keys() - ToolOptions.__annotations__.keys() - {"name", "description"})
     if unknown:
-        raise ConfigurationError(f"@tool has no option {', '.join(map(repr, unknown))}")
-    frame = sys._getframe(1)
+        raise ConfigurationError(f"@tool does not have the option {', '.join(map(repr, unknown))}")
+    scope = sys._getframe(1)
     if fn is not None:
-        return _mark(fn, known, frame)
-    return lambda function: _mark(function, known, frame)
+        return _mark(fn, known, scope)
+    return lambda function: _mark(function, known, scope)
 
 
 def mark_of(fn: object) -> ToolMark | None:
-    """Return what `@tool` left on a function, method, staticmethod or classmethod, if anything."""
+    """Return the mark of a function, method, staticmethod or classmethod, or None."""
     holder = fn.__func__ if isinstance(fn, (staticmethod, classmethod)) else fn
     found = getattr(holder, _MARK, None)
     return found if isinstance(found, ToolMark) else None
 
 
-def _mark(fn: F, options: Mapping[str, Any], frame: FrameType) -> F:
+def _mark(fn: F, options: Mapping[str, Any], scope: FrameType) -> F:
     target: Any = fn
     if isinstance(target, str):
         raise ConfigurationError(f"@tool({target!r}) must be written @tool(name={target!r})")
     wrapped = isinstance(target, (staticmethod, classmethod))
     if isinstance(target, type) or not (callable(target) or wrapped):
-        raise ConfigurationError(f"@tool marks functions and methods, not {target!r}; mark the methods of a class")
+        raise ConfigurationError(f"@tool must mark a function or method, got {target!r}; mark the methods of a class")
     holder = target.__func__ if wrapped else target
     try:
-        setattr(holder, _MARK, ToolMark(options, _local_names(holder, frame)))
+        setattr(holder, _MARK, ToolMark(options, _names_in(scope, holder)))
     except AttributeError:
-        raise ConfigurationError(f"@tool cannot mark {target!r}; use Tool.from_function for it") from None
+        raise ConfigurationError(f"@tool cannot mark {target!r}; use Tool.from_function instead") from None
     return fn
 
 
-def _local_names(fn: object, frame: FrameType) -> dict[str, Any]:
-    """What string annotations of a nested function name in the scope it was defined in, and nothing more of it."""
+def _names_in(scope: FrameType, fn: object) -> dict[str, Any]:
+    """Return the local variables that string annotations of a nested function refer to, and no others."""
     annotations = getattr(fn, "__annotations__", {})
     if "<locals>" not in getattr(fn, "__qualname__", ""):
         return {}
     words = {word for text in annotations.values() if isinstance(text, str) for word in re.findall(r"\w+", text)}
-    return {word: frame.f_locals[word] for word in sorted(words) if word in frame.f_locals}
+    return {word: scope.f_locals[word] for word in sorted(words) if word in scope.f_locals}

@@ -1,4 +1,4 @@
-"""Taking a docstring apart: what it says of the whole, and of each parameter. Google, NumPy and Sphinx styles."""
+"""Docstrings in Google, NumPy and Sphinx style: the description, and the text of each parameter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPHINX_TYPE = re.compile(r":type\s+\w+\s*:.*")
 
 
 def parse_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return the text without its part on parameters, and what that says of each of them.
+    """Return the docstring without its section on parameters, and the text of each parameter.
 
     Example:
         >>> parse_docstring('''Tell the weather.
@@ -57,7 +57,7 @@ def _indent(line: str) -> int:
 
 
 def _read_google(lines: list[str], at: int, found: dict[str, list[str]]) -> int:
-    """Read indented items; a line indented deeper than they are continues the one before."""
+    """Read indented items; a more deeply indented line continues the item before it."""
     base = 0
     current: list[str] = []
     while at < len(lines) and (not lines[at].strip() or _indent(lines[at]) > 0):

@@ -1,100 +1,87 @@
-"""The fields of a `Tool`, checked: each function returns the value to keep or says what is wrong with it."""
+"""Validation of the arguments of `Tool`, for mistakes that would otherwise stay unnoticed or show up late."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...errors import ConfigurationError
 from ...indexes.canonical_json import canonical_json
+from ...text import short_repr
 from ..names import words_of
 from .signature import is_async
 
 __all__ = [
-    "checked_function",
-    "checked_name",
-    "checked_parameters",
-    "checked_tags",
-    "checked_text",
-    "checked_timeout",
-    "checked_twin",
-    "in_words",
+    "coerce_parameters",
+    "coerce_tags",
+    "name_in_words",
+    "validate_async_twin",
+    "validate_function",
+    "validate_text",
+    "validate_timeout",
 ]
 
 
-def checked_name(name: object) -> str:
-    """A name is a text that is not empty."""
-    if not isinstance(name, str) or not name.strip():
-        raise ConfigurationError(f"a tool's name is a text that is not empty, not {name!r}")
-    return name
+def validate_text(name: object, field: str, text: object, *, empty: bool = True) -> None:
+    """Validate a text that is sent to the model: a schema or another object in its place would be sent as it is."""
+    if not isinstance(text, str) or not (empty or text.strip()):
+        kind = "a string" if empty else "a non-empty string"
+        raise ConfigurationError(f"tool {short_repr(name)}: {field} must be {kind}, got {short_repr(text)}")
 
 
-def checked_function(name: str, fn: Any) -> Callable[..., Any] | None:
-    """A function is anything that can be called, but a class or an async generator."""
-    if fn is None or (callable(fn) and not isinstance(fn, type) and not inspect.isasyncgenfunction(fn)):
-        return fn  # checked to be callable
+def validate_function(name: str, fn: Any) -> None:
+    """Validate the function of a tool: a callable that is not a class and not an async generator."""
     if inspect.isasyncgenfunction(fn):
-        raise ConfigurationError(f"the tool {name!r} has an async generator for a function; return a list instead")
-    raise ConfigurationError(f"the tool {name!r} needs a function, not {fn!r}")
+        raise ConfigurationError(f"tool {name!r}: fn must not be an async generator; return a list instead")
+    if fn is not None and (not callable(fn) or isinstance(fn, type)):
+        raise ConfigurationError(f"tool {name!r}: fn must be a function, got {short_repr(fn)}")
 
 
-def checked_twin(name: str, fn: Any, afn: Any) -> Callable[..., Any] | None:
-    """An async twin stands beside a sync function."""
+def validate_async_twin(name: str, fn: Any, afn: Any) -> None:
+    """Validate `afn`: an async function beside a sync `fn`."""
     if afn is not None and (fn is None or is_async(fn) or not is_async(afn)):
-        raise ConfigurationError(f"afn of the tool {name!r} is an async function beside a sync fn")
-    return afn  # type: ignore[no-any-return]  # checked to be callable
+        raise ConfigurationError(f"tool {name!r}: afn must be an async function beside a sync fn")
 
 
-def checked_tags(name: str, tags: Iterable[str]) -> tuple[str, ...]:
-    """Tags are several texts."""
-    if isinstance(tags, str):
-        raise ConfigurationError(f"the tags of the tool {name!r} are a list of texts; write tags=[{tags!r}]")
-    listed = tuple(tags)
-    if not all(isinstance(tag, str) for tag in listed):
-        raise ConfigurationError(f"the tags of the tool {name!r} are a list of texts, not {listed!r}")
-    return listed
-
-
-def checked_text(name: str, field: str, text: Any) -> str:
-    """A text, where None is an empty one."""
-    if text is not None and not isinstance(text, str):
-        raise ConfigurationError(f"the {field} of the tool {name!r} is a text, not {text!r}")
-    return text or ""
-
-
-def checked_timeout(name: str, timeout: object) -> float | None:
-    """A timeout is a number of seconds above 0, or None."""
+def validate_timeout(name: str, timeout: float | None) -> None:
+    """Validate a timeout: None, or a positive number of seconds."""
     if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
-        raise ConfigurationError(f"the timeout of the tool {name!r} is a number of seconds above 0, not {timeout!r}")
-    return timeout
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise ConfigurationError(f"tool {name!r}: timeout must be a positive number of seconds, got {timeout!r}")
 
 
-def checked_parameters(name: str, parameters: object) -> tuple[Mapping[str, Any], bytes]:
-    """An object schema, with `type` and `properties` where they were left out, and its digest."""
-    what = f"the parameters of the tool {name!r} must be a JSON Schema of an object"
+def coerce_tags(name: str, tags: Iterable[str]) -> tuple[str, ...]:
+    """Return tags as a tuple. A string is rejected, because its characters would become tags."""
+    if isinstance(tags, str):
+        raise ConfigurationError(f"tool {name!r}: tags must be a list of strings; write tags=[{tags!r}]")
+    return tuple(tags)
+
+
+def coerce_parameters(name: str, parameters: object) -> tuple[Mapping[str, Any], bytes]:
+    """Return an object schema and its digest. Missing `type` and `properties` are added."""
+    expected = f"tool {name!r}: parameters must be a JSON Schema of an object"
     if not isinstance(parameters, Mapping):
-        raise ConfigurationError(f"{what}, not {parameters!r}")
+        raise ConfigurationError(f"{expected}, got {short_repr(parameters)}")
     kind = parameters.get("type", "object")
     if kind != "object":
-        raise ConfigurationError(f"{what}; its type is {kind!r}: wrap it as a property of one")
+        raise ConfigurationError(f"{expected}, got one of type {kind!r}; make it a property of an object")
     if not isinstance(parameters.get("properties", {}), Mapping):
-        raise ConfigurationError(f"{what}; its properties are {parameters['properties']!r}")
+        raise ConfigurationError(f"{expected}, got properties {short_repr(parameters['properties'])}")
     schema = parameters if isinstance(parameters, dict) else dict(parameters)
-    if "type" not in schema:  # MCP servers leave them out, providers want them
+    if "type" not in schema:  # MCP servers omit it, providers require it
         schema = {"type": "object", **schema}
     if "properties" not in schema:
         schema = {**schema, "properties": {}}
     try:
         text = canonical_json(schema)
     except ValueError as error:
-        raise ConfigurationError(f"{what} that can be written as JSON: {error}") from error
+        raise ConfigurationError(f"{expected} that can be written as JSON: {error}") from error
     return schema, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def in_words(name: str) -> str:
-    """A name as words, for a tool without a description."""
+def name_in_words(name: str) -> str:
+    """Return a name as a phrase, the description of a tool that has none."""
     return " ".join(words_of(name)).capitalize() or name

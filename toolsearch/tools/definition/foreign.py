@@ -1,4 +1,4 @@
-"""Reading tool definitions in the forms that providers and MCP use."""
+"""Parsing of tool definitions in the forms of OpenAI, Anthropic and MCP."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a foreign definition says of a tool.
+    """A tool definition of another library.
 
     Args:
-        name: its name.
-        description: its description; may be empty.
-        parameters: the JSON Schema of its arguments, that of no arguments where it has none.
-        options: what else it says that a `Tool` has a field for.
+        name: The tool's name.
+        description: The description; may be empty.
+        parameters: The JSON Schema of the arguments; empty if the tool takes none.
+        options: Further arguments for `Tool`.
     """
 
     name: str
@@ -37,38 +37,38 @@ class Definition:
 
 
 def is_definition(value: object) -> bool:
-    """Whether `value` looks like a tool definition: a mapping, or an object with a name and an input schema."""
+    """Return whether `value` looks like a tool definition: a mapping, or an object with a name and an input schema."""
     if isinstance(value, Mapping):
         return True
     return isinstance(getattr(value, "name", None), str) and any(hasattr(value, key) for key in _SCHEMA_KEYS[1:])
 
 
 def read_definition(definition: object) -> Definition:
-    """Read a definition of any known form.
+    """Parse a definition of any known form.
 
     Raises:
-        ConfigurationError: when it has no name, no schema that is a mapping, or is a tool that the provider runs.
+        ConfigurationError: If there is no name, if the schema is not a mapping, or if the provider runs the tool.
     """
     inner = _get(definition, "function")
     if isinstance(inner, Mapping) or _get(inner, "name") is not None:
         definition = inner
     name = _get(definition, "name")
     if not isinstance(name, str):
-        raise ConfigurationError(f"a tool definition without a name: {short_repr(definition)}; known forms: {_FORMS}")
+        raise ConfigurationError(f"a tool definition must have a name, got {short_repr(definition)}; forms: {_FORMS}")
     schemas = [schema for key in _SCHEMA_KEYS if (schema := _get(definition, key)) is not None]
     kind = _get(definition, "type")
     if not schemas and kind not in (None, "function", "custom"):
         raise ConfigurationError(
-            f"{name!r} is a tool of type {kind!r}, which the provider runs itself; pass it as an option"
+            f"tool {name!r}: the provider itself runs tools of type {kind!r}; pass it as an option of the model"
         )
     parameters = schemas[0] if schemas else {}
     if not isinstance(parameters, Mapping):
-        raise ConfigurationError(f"the schema of the tool {name!r} is a JSON Schema, not {short_repr(parameters)}")
+        raise ConfigurationError(f"tool {name!r}: the schema must be a JSON Schema, got {short_repr(parameters)}")
     return Definition(name, _get(definition, "description") or "", parameters, _options(definition))
 
 
 def _options(definition: object) -> ToolOptions:
-    """The title as search text, and for MCP whether it may run beside others: only when it says it just reads."""
+    """Return the title as search text. A tool of MCP is concurrent only if it is declared as read-only."""
     options = ToolOptions()
     annotations = _get(definition, "annotations")
     title = _get(definition, "title") or _get(annotations, "title")

@@ -1,4 +1,4 @@
-"""From a function's type hints to a JSON Schema, and from a model's arguments to the values it asks for."""
+"""Functions as tools: type hints to JSON Schema, and a model's arguments to annotated values."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from .signature import Parameter, docstring, local_names, origin, parameters_of
 
 __all__ = ["FunctionDescription", "describe_function"]
 
-_ABSENT = inspect.Parameter.empty
+_EMPTY = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument that a model gives, and how its value becomes what the function asks for.
+    """One parameter that the model fills in.
 
     Args:
-        name: the parameter's name.
-        wire_name: the name that the model uses: an alias, where there is one.
-        description: what the docstring or the annotation says of it, unless a pydantic `Field` does.
-        adapter: pydantic's reading of the annotation.
-        default: the value when it is left out, `inspect.Parameter.empty` when there is none.
-        field: where the default comes from a `Field`, and so not from the function itself.
-        positional: whether it can only be passed by position.
+        name: The parameter's name.
+        wire_name: The name that the model uses: the alias if there is one.
+        description: The text of the docstring or annotation; None if a pydantic `Field` has a description.
+        adapter: Pydantic's adapter for the annotation.
+        default: The value if the argument is omitted; `inspect.Parameter.empty` if there is none.
+        field: The `Field` that the default comes from; None if it comes from the function.
+        positional: Whether it can only be passed by position.
     """
 
     name: str
@@ -51,15 +51,15 @@ class Argument:
     positional: bool
 
     def convert(self, value: Any) -> Any:
-        """Turn JSON into the annotated type; also takes values that already have it.
+        """Convert a JSON value to the annotated type. A value that already has the type is accepted, too.
 
         Raises:
-            ValidationError: when it does not fit.
+            ValidationError: If the value does not fit.
         """
         try:
             return self.adapter.validate_python(value)
         except ValidationError:
-            # strict models take a date as text from JSON only
+            # a strict model accepts a date as a string only in JSON
             try:
                 text = json.dumps(value, allow_nan=False)
             except (TypeError, ValueError, RecursionError):
@@ -71,12 +71,12 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class FunctionDescription:
-    """What a function's signature and docstring say.
+    """A function as a tool: description, schema and parameters.
 
     Args:
-        description: the docstring without its part on parameters.
-        parameters: the JSON Schema of the arguments.
-        arguments: in the function's order those that a model gives, and the parameters that take the context.
+        description: The docstring without its section on parameters.
+        parameters: The JSON Schema of the arguments.
+        arguments: The arguments of the model and the parameters for the context, in the function's order.
     """
 
     description: str
@@ -87,7 +87,7 @@ class FunctionDescription:
         """Return the positional and keyword arguments of the call.
 
         Raises:
-            ToolArgumentError: naming every argument that is missing, unknown or of the wrong type.
+            ToolArgumentError: If arguments are missing, unknown or of the wrong type; the message names all of them.
         """
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
@@ -105,10 +105,10 @@ class FunctionDescription:
             elif argument.wire_name in self.parameters.get("required", ()):
                 problems.append(f"{argument.wire_name!r}: required, but missing")
                 continue
-            elif argument.default is _ABSENT:
-                value = None  # nullable, and left out
+            elif argument.default is _EMPTY:
+                value = None  # nullable and omitted
             elif argument.field is not None:
-                value = _default_in(argument.field)  # anew: it may be made by a factory
+                value = _default_in(argument.field)  # evaluated for each call, as it may come from a factory
             elif argument.positional:
                 value = argument.default
             else:
@@ -122,22 +122,21 @@ class FunctionDescription:
         return positional, keywords
 
 
-_DESCRIBED: weakref.WeakKeyDictionary[Callable[..., Any], FunctionDescription] = weakref.WeakKeyDictionary()
+_cache: weakref.WeakKeyDictionary[Callable[..., Any], FunctionDescription] = weakref.WeakKeyDictionary()
 
 
 def describe_function(fn: Callable[..., Any]) -> FunctionDescription:
-    """Describe what a model has to send to have `fn` called.
-
-    The description of a plain function is kept as long as the function lives.
+    """Describe a function for a model. The description of a plain function is cached as long as the function exists.
 
     Raises:
-        ConfigurationError: for ``*args`` and ``**kwargs``, and for parameters of a type that JSON cannot express.
+        ConfigurationError: If there is a parameter ``*args`` or ``**kwargs``, or one of a type that JSON cannot
+            express.
     """
     if not inspect.isfunction(fn):
         return _describe(fn)
-    described = _DESCRIBED.get(fn)
+    described = _cache.get(fn)
     if described is None:
-        described = _DESCRIBED[fn] = _describe(fn)
+        described = _cache[fn] = _describe(fn)
     return described
 
 
@@ -146,44 +145,44 @@ def _describe(fn: Callable[..., Any]) -> FunctionDescription:
     arguments: list[Argument | Parameter] = []
     parameters = parameters_of(fn)
     if parameters and parameters[0].name in ("self", "cls") and _is_unbound(fn):
-        raise ConfigurationError(f"{origin(fn)} is a method without its object; pass the object, or object.method")
+        raise ConfigurationError(f"{origin(fn)} is a method of a class; pass an instance, or instance.method")
     for parameter in parameters:
         if parameter.variadic:
             raise ConfigurationError(
-                f"{origin(fn)} takes *{parameter.name}: a model cannot be told what to send; name the parameters, "
-                "or give a schema with Tool(name, description, parameters, fn)"
+                f"{origin(fn)} takes *{parameter.name}, which a schema cannot describe; name the parameters, "
+                "or pass a schema with Tool(name, description, parameters, fn)"
             )
         arguments.append(parameter if parameter.injected else _argument(fn, parameter, documented.get(parameter.name)))
     try:
         schema = _object_schema(arguments)
     except PydanticInvalidForJsonSchema:
-        raise _first_refusal(fn, parameters, arguments) from None
+        raise _first_error(fn, parameters, arguments) from None
     return FunctionDescription(description, schema, tuple(arguments))
 
 
 def _is_unbound(fn: Callable[..., Any]) -> bool:
-    """Whether a plain function was written in a class."""
+    """Return whether a plain function was defined in a class."""
     *_, holder, _ = ("", *fn.__qualname__.split(".")) if inspect.isfunction(fn) else ("", "")
     return holder not in ("", "<locals>")
 
 
-def _first_refusal(
+def _first_error(
     fn: Callable[..., Any], parameters: Iterable[Parameter], arguments: Iterable[Argument | Parameter]
 ) -> ConfigurationError:
-    """Find which argument cannot be described: the error of all of them together does not say."""
+    """Return the error of the first argument that cannot be described; the error of all together does not name it."""
     for parameter, argument in zip(parameters, arguments, strict=True):
         try:
             if isinstance(argument, Argument):
                 argument.adapter.json_schema(schema_generator=ToolJsonSchema)
         except PydanticInvalidForJsonSchema as error:
-            return _refusal(fn, parameter, str(error).splitlines()[0])
-    return ConfigurationError(f"the parameters of {origin(fn)} cannot be described together")
+            return _unsupported(fn, parameter, str(error).splitlines()[0])
+    return ConfigurationError(f"the parameters of {origin(fn)} cannot be described in one schema")
 
 
 def _argument(fn: Callable[..., Any], parameter: Parameter, documented: str | None) -> Argument:
     annotation, default, field = parameter.annotation, parameter.default, None
     if isinstance(default, FieldInfo):  # city: str = Field(description=...)
-        annotation, default = Annotated[annotation, default], _ABSENT
+        annotation, default = Annotated[annotation, default], _EMPTY
     metadata = getattr(annotation, "__metadata__", ())
     description, alias = documented, parameter.name
     for extra in metadata:
@@ -192,42 +191,41 @@ def _argument(fn: Callable[..., Any], parameter: Parameter, documented: str | No
         elif isinstance(extra, FieldInfo):
             alias = extra.alias or alias
             description = None if extra.description else description
-            if default is _ABSENT and _default_in(extra) is not _ABSENT:
+            if default is _EMPTY and _default_in(extra) is not _EMPTY:
                 field = extra
     if metadata:
-        annotation = Annotated[annotation.__origin__, *map(_bare, metadata)]
+        annotation = Annotated[annotation.__origin__, *map(_without_alias, metadata)]
     reason = find_unsupported_type(annotation)
     if reason is None:
         try:
             adapter: TypeAdapter[Any] = TypeAdapter(adapt_annotation(annotation))
-            if not adapter.pydantic_complete:  # a class within a function names another one there
+            if not adapter.pydantic_complete:  # it refers to a local class
                 adapter.rebuild(_types_namespace=local_names(fn))
         except (PydanticUserError, NameError, TypeError, RuntimeError) as error:
             reason = str(error).splitlines()[0]
         else:
             default = _default_in(field) if field is not None else default
             return Argument(parameter.name, alias, description, adapter, default, field, parameter.positional)
-    raise _refusal(fn, parameter, reason)
+    raise _unsupported(fn, parameter, reason)
 
 
-def _refusal(fn: Callable[..., Any], parameter: Parameter, reason: str) -> ConfigurationError:
+def _unsupported(fn: Callable[..., Any], parameter: Parameter, reason: str) -> ConfigurationError:
     annotation = parameter.annotation
     shown = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     return ConfigurationError(
-        f"parameter {parameter.name!r} of {origin(fn)} has the type {shown}, which a model cannot be told of "
-        f"({reason}); use a type that JSON can express, or take the value from a ToolContext parameter or a "
-        "functools.partial"
+        f"parameter {parameter.name!r} of {origin(fn)} has the type {shown}, which JSON cannot express ({reason}); "
+        "use another type, or pass the value in a ToolContext parameter or a functools.partial"
     )
 
 
 def _default_in(field: FieldInfo) -> Any:
     if field.default_factory is not None:
         return field.get_default(call_default_factory=True, validated_data={})
-    return _ABSENT if field.default in (PydanticUndefined, ...) else field.default
+    return _EMPTY if field.default in (PydanticUndefined, ...) else field.default
 
 
-def _bare(extra: Any) -> Any:
-    """A `Field` without what only means something in a model; pydantic warns of it elsewhere."""
+def _without_alias(extra: Any) -> Any:
+    """Return a `Field` without its alias and default, which pydantic warns about outside a model."""
     if not isinstance(extra, FieldInfo):
         return extra
     bare = copy.copy(extra)
@@ -237,7 +235,7 @@ def _bare(extra: Any) -> Any:
 
 
 def _object_schema(arguments: list[Argument | Parameter]) -> dict[str, Any]:
-    """Put the arguments' schemas together: one object, its definitions at the root."""
+    """Combine the arguments' schemas to one object schema, with definitions at the root."""
     given = [argument for argument in arguments if isinstance(argument, Argument)]
     inputs: list[tuple[str, Literal["validation"], TypeAdapter[Any]]] = [
         (argument.wire_name, "validation", argument.adapter) for argument in given
@@ -251,9 +249,9 @@ def _object_schema(arguments: list[Argument | Parameter]) -> dict[str, Any]:
         if argument.description:
             schema["description"] = argument.description
         nullable = takes_null(schema, definitions)
-        if argument.default is _ABSENT and not nullable:
+        if argument.default is _EMPTY and not nullable:
             required.append(argument.wire_name)
-        elif argument.default is not _ABSENT and (argument.default is not None or nullable):
+        elif argument.default is not _EMPTY and (argument.default is not None or nullable):
             schema.update(default_of(argument.adapter, argument.default))
         properties[argument.wire_name] = schema
     result: dict[str, Any] = {"type": "object", "properties": properties}

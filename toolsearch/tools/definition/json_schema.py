@@ -1,4 +1,4 @@
-"""JSON Schema as tools need it, from pydantic's: no titles, no formats, closed objects, nothing that is not data."""
+"""JSON Schemas of pydantic types, adapted to tools: no titles and formats, closed objects, data only."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from pydantic_core import core_schema
 
 __all__ = ["ToolJsonSchema", "default_of", "takes_null", "tidy"]
 
-_KEYED_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
-_DATA = frozenset({"default", "enum", "const", "examples", "required", "discriminator"})
-_DEEPEST_ALIAS = 20
+_NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
+_DATA_KEYWORDS = frozenset({"default", "enum", "const", "examples", "required", "discriminator"})
+_MAX_REFERENCES = 20
 
 
 class ToolJsonSchema(GenerateJsonSchema):
-    """Pydantic's generator, refusing what pydantic would leave out or describe as something else."""
+    """Pydantic's generator, but with errors for types that pydantic would omit or misdescribe."""
 
     def generator_schema(self, schema: core_schema.GeneratorSchema) -> JsonSchemaValue:
-        """Refuse a generator; pydantic would call it an array."""
+        """Reject a generator, which pydantic describes as an array."""
         return self.handle_invalid_for_json_schema(schema, "a generator is not data")
 
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
-        """Refuse a class; pydantic would call it anything."""
+        """Reject a class, which pydantic describes as any value."""
         return self.handle_invalid_for_json_schema(schema, "a class is not data")
 
     def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
-        """Refuse a union with a member that cannot be described; leave out defaults that are not JSON."""
+        """Reject a union with a member that cannot be described; omit defaults that are not JSON."""
         if kind == "skipped-choice":
             raise PydanticInvalidForJsonSchema(detail)
 
 
 def tidy(schema: Any, *, formats: bool = False) -> Any:
-    """Return a copy without titles and formats, and with objects of known properties closed to others.
+    """Return a copy without titles and formats, in which objects forbid additional properties.
 
     Args:
-        schema: a JSON Schema, or a part of one.
-        formats: keep formats, where they are to tell the model what to write.
+        schema: A JSON Schema, or a part of one.
+        formats: Whether to keep formats, as a hint for the model.
 
     Example:
         >>> tidy({"title": "A", "type": "string", "format": "date"})
@@ -59,19 +59,19 @@ def tidy(schema: Any, *, formats: bool = False) -> Any:
 
 
 def _tidy_value(key: str, value: Any, formats: bool) -> Any:
-    if key in _KEYED_BY_NAME:  # a property may be called "title"
+    if key in _NAMED_SCHEMAS:  # a property may be called "title"
         return {name: tidy(member, formats=formats) for name, member in value.items()}
-    return value if key in _DATA else tidy(value, formats=formats)
+    return value if key in _DATA_KEYWORDS else tidy(value, formats=formats)
 
 
 def takes_null(schema: Mapping[str, Any], definitions: Mapping[str, Any], _depth: int = 0) -> bool:
-    """Return whether null is one of the values that a schema names; an unrestricted schema names none.
+    """Return whether a schema names null as a value; an unrestricted schema does not.
 
     Example:
         >>> takes_null({"anyOf": [{"type": "string"}, {"type": "null"}]}, {}), takes_null({}, {})
         (True, False)
     """
-    if _depth > _DEEPEST_ALIAS:
+    if _depth > _MAX_REFERENCES:
         return False
     if reference := schema.get("$ref"):
         target = definitions.get(reference.removeprefix("#/$defs/"), {})
@@ -83,10 +83,10 @@ def takes_null(schema: Mapping[str, Any], definitions: Mapping[str, Any], _depth
 
 
 def default_of(adapter: TypeAdapter[Any], default: Any) -> dict[str, Any]:
-    """Return ``{"default": ...}``, or nothing where the default is not JSON."""
+    """Return ``{"default": ...}``, or an empty dict if the default is not JSON."""
     try:
         value = adapter.dump_python(default, mode="json", warnings=False, by_alias=True)
         json.dumps(value, allow_nan=False)
-    except Exception:  # a default may be any object, and so may be what its serialiser raises
+    except Exception:  # a default can be any object, and its serializer can raise anything
         return {}
     return {"default": value}

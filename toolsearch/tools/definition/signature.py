@@ -1,11 +1,10 @@
-"""Reading a callable: its name, its description, its parameters, and whether it is async."""
+"""Signatures of callables: name, description and parameters, with annotations resolved."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import re
-import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,21 +28,21 @@ __all__ = [
 ]
 
 Binding: typing.TypeAlias = Callable[[Mapping[str, Any], ToolContext], tuple[list[Any], dict[str, Any]]]
-"""Turns a model's arguments into the positional and keyword arguments of a call; raises `ToolArgumentError`."""
+"""Converts a model's arguments to the positional and keyword arguments of a call; raises `ToolArgumentError`."""
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a callable with its annotation resolved.
+    """One parameter of a callable, with its annotation resolved.
 
     Args:
-        name: its name.
-        annotation: its type, `Any` where there is none.
-        default: its default, or `inspect.Parameter.empty`.
-        kind: as in `inspect.Parameter`.
-        injected: whether it takes the `ToolContext`.
+        name: The name.
+        annotation: The type; `Any` if there is none.
+        default: The default value, or `inspect.Parameter.empty`.
+        kind: The kind, as in `inspect.Parameter`.
+        injected: Whether it receives the `ToolContext`.
     """
 
     name: str
@@ -64,45 +63,45 @@ class Parameter:
 
 
 def is_async(fn: Callable[..., Any] | None) -> bool:
-    """Whether calling `fn` gives a coroutine, as far as that can be seen without calling it."""
+    """Return whether `fn` is an async function, or an object with an async ``__call__``."""
     if fn is None:
         return False
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(_core(fn)).__call__)
 
 
 def default_name(fn: Callable[..., Any]) -> str:
-    """The name a tool of `fn` has when none is given: the function's, or the class's of a callable object."""
+    """Return the default name of a tool: that of the function, or of the class of a callable object."""
     core = _core(fn)
     name = getattr(core, "__name__", None)
     if not isinstance(name, str):
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(core).__name__).lower()
     if name == "<lambda>":
-        raise ConfigurationError("a lambda has no name to call it by; write Tool.from_function(fn, name=...)")
+        raise ConfigurationError("a lambda does not have a name; write Tool.from_function(fn, name=...)")
     return name
 
 
 def docstring(fn: Callable[..., Any] | None) -> str:
-    """The documentation of `fn`, cleaned of its indentation; empty where there is none."""
+    """Return the docstring of `fn` without its indentation; an empty string if there is none."""
     core = _core(fn) if fn is not None else None
     if core is None:
         return ""
-    if not _is_routine(core):  # an instance: what its class says of calling, before what it says of itself
+    if not _is_routine(core):  # an instance: the docstring of `__call__`, else that of its class
         return inspect.getdoc(type(core).__call__) or inspect.getdoc(type(core)) or ""
     return inspect.getdoc(core) or ""
 
 
 def origin(fn: Callable[..., Any]) -> str:
-    """Where `fn` was written, for messages: module and qualified name."""
+    """Return module and qualified name of `fn`, for messages."""
     core = _core(fn)
     named = core if _is_routine(core) else type(core)
     return f"{getattr(named, '__module__', None) or '?'}.{getattr(named, '__qualname__', repr(named))}"
 
 
 def parameters_of(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The parameters of `fn`, without ``self`` and without those a `functools.partial` has filled.
+    """Return the parameters of `fn`, without ``self`` and without those that a `functools.partial` has filled.
 
     Raises:
-        ConfigurationError: when the signature cannot be read or an annotation cannot be resolved.
+        ConfigurationError: If the signature cannot be read, or an annotation cannot be resolved.
     """
     return tuple(_parameters(fn, lenient=False))
 
@@ -117,10 +116,10 @@ def takes_anything(fn: Callable[..., Any]) -> bool:
 
 
 def bind_by_name(fn: Callable[..., Any]) -> Binding:
-    """A binding that hands the arguments over as they are, for tools whose schema was given, and the context."""
+    """Return a binding that passes arguments unchanged, and the context, for tools with a given schema."""
     try:
         parameters = list(_parameters(fn, lenient=True))
-    except ConfigurationError:  # a builtin without a signature takes what it takes
+    except ConfigurationError:  # a builtin without a signature
         return lambda args, _ctx: ([], dict(args))
     positional = [p.name for p in parameters if p.positional]
     injected = [p.name for p in parameters if p.injected]
@@ -145,7 +144,7 @@ def bind_by_name(fn: Callable[..., Any]) -> Binding:
 
 
 def _core(fn: Any) -> Any:
-    """The callable inside partials."""
+    """Return the callable inside partials."""
     while isinstance(fn, functools.partial):
         fn = fn.func
     return fn
@@ -159,7 +158,9 @@ def _parameters(fn: Callable[..., Any], *, lenient: bool) -> Iterator[Parameter]
     try:
         signature = inspect.signature(fn)
     except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"{origin(fn)} has no readable signature; give parameters=<JSON Schema>") from error
+        raise ConfigurationError(
+            f"{origin(fn)} does not have a readable signature; pass parameters=<JSON Schema>"
+        ) from error
     filled = fn.keywords if isinstance(fn, functools.partial) else {}
     for parameter in signature.parameters.values():
         if parameter.name in filled and parameter.kind not in _VARIADIC:
@@ -171,14 +172,15 @@ def _parameters(fn: Callable[..., Any], *, lenient: bool) -> Iterator[Parameter]
             if not lenient:
                 raise ConfigurationError(
                     f"the annotation {annotation!r} of parameter {parameter.name!r} of {origin(fn)} cannot be resolved "
-                    f"({error}); import what it names at run time, and define it at the module's level"
+                    f"({error}); import its names at run time; define its types at module level, "
+                    "or mark the function with @tool where it is defined"
                 ) from error
             annotation = ToolContext if re.search(r"\bToolContext\b", str(annotation)) else Any
         yield Parameter(parameter.name, annotation, parameter.default, parameter.kind, _wants_context(annotation))
 
 
 def _wants_context(annotation: Any) -> bool:
-    """Whether an annotation is `ToolContext`, also optional or annotated."""
+    """Return whether an annotation is `ToolContext`, also if it is optional or `Annotated`."""
     if isinstance(annotation, type) and issubclass(annotation, ToolContext):
         return True
     origin_type = typing.get_origin(annotation)
@@ -191,51 +193,39 @@ _UNION_TYPE = type(int | str)
 
 
 def _resolve(annotation: Any, fn: Callable[..., Any]) -> Any:
-    """Evaluate an annotation that is a string, or holds one, where the function was written."""
+    """Evaluate an annotation that is or contains a string, in the namespace of the function."""
     if isinstance(annotation, type) and not typing.get_args(annotation):
         return annotation
     holder = _Annotated({"value": annotation})
-    # a callable of C has no globals, and needs none: nobody writes string annotations there
+    # A callable written in C does not have globals, and no string annotations.
     module = getattr(_function_in(fn), "__globals__", {})
     return typing.get_type_hints(holder, globalns=module, localns=local_names(fn), include_extras=True)["value"]
 
 
 def _function_in(fn: Callable[..., Any]) -> Any:
-    """The function that was written, without what wraps it."""
+    """Return the innermost function, without partials and wrappers."""
     core = _core(fn)
     function: Any = inspect.unwrap(core if _is_routine(core) else type(core).__call__)
     return getattr(function, "__func__", function)
 
 
 class _Annotated:
-    """The least that `typing.get_type_hints` asks of an object."""
+    """Minimal argument for `typing.get_type_hints`."""
 
     def __init__(self, annotations: dict[str, Any]) -> None:
         self.__annotations__ = annotations
 
 
 def local_names(fn: Callable[..., Any]) -> dict[str, Any]:
-    """Return the local names that an annotation of a nested function may use.
+    """Return the local variables that the annotations of a nested function can refer to.
 
-    They are in its closure, in its `@tool` mark, or, while the function that defines it still runs, in that frame.
+    They come from its `@tool` mark and its closure. The frames of the caller are not searched.
     """
     function = _function_in(fn)
-    names: dict[str, Any] = {}
-    qualified = getattr(function, "__qualname__", "")
-    if "<locals>" in qualified:
-        frame = sys._getframe(1).f_back
-        frames = []
-        while frame is not None:
-            code = frame.f_code
-            if frame.f_globals is function.__globals__ and qualified.startswith(f"{code.co_qualname}.<locals>."):
-                frames.append(frame)
-            frame = frame.f_back
-        for defining in reversed(frames):  # the innermost, found first, wins
-            names.update(defining.f_locals)
+    cells = getattr(function, "__closure__", None) or ()
     mark = mark_of(function)
-    names.update(mark.names if mark else {})
-    closure = getattr(function, "__closure__", None) or ()
-    for name, cell in zip(function.__code__.co_freevars if closure else (), closure, strict=True):
+    names: dict[str, Any] = dict(mark.names) if mark else {}
+    for name, cell in zip(function.__code__.co_freevars if cells else (), cells, strict=True):
         try:
             names[name] = cell.cell_contents
         except ValueError:  # not assigned yet

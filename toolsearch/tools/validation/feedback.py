@@ -1,4 +1,4 @@
-"""What is wrong with arguments, in words that a model can act on."""
+"""Feedback for the model: problems of arguments, and what to send instead."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = [
     "unknown_argument",
 ]
 
-_MOST_PROBLEMS = 5
-_MOST_NAMES = 30
-_MOST_VALUES = 20
-_LONGEST_VALUE = 80
+MAX_PROBLEMS = 5
+MAX_NAMES = 30
+MAX_VALUES = 20
+MAX_MESSAGE_CHARACTERS = 240
 
 _MISSING = "required, but missing"
 _EXPECTED = {
@@ -47,17 +47,17 @@ _EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 
 def invalid_arguments(name: str, problems: Sequence[str], parameters: Mapping[str, Any]) -> str:
-    """Return the answer to a call with wrong arguments: what is wrong with which, and what the tool takes."""
+    """Return the tool result for invalid arguments: the problems, and the arguments that the tool takes."""
     what = f"Invalid arguments for {name}:" if name else "Invalid arguments:"
     listed = sorted(dict.fromkeys(problems), key=lambda problem: not problem.endswith(_MISSING))
     lines = [f"- {problem}" for problem in listed]
-    if len(lines) > _MOST_PROBLEMS:
-        lines[_MOST_PROBLEMS:] = [f"- and {len(lines) - _MOST_PROBLEMS} more"]
+    if len(lines) > MAX_PROBLEMS:
+        lines[MAX_PROBLEMS:] = [f"- and {len(lines) - MAX_PROBLEMS} more"]
     return "\n".join([what, *lines, signature_of(parameters)])
 
 
 def signature_of(parameters: Mapping[str, Any]) -> str:
-    """Return which arguments a tool takes, and which of them it needs.
+    """Return a sentence with the required arguments and all arguments of a tool.
 
     Example:
         >>> signature_of({"properties": {"city": {}, "days": {}}, "required": ["city"]})
@@ -68,25 +68,25 @@ def signature_of(parameters: Mapping[str, Any]) -> str:
         return "It takes no arguments." if parameters.get("additionalProperties") is False else ""
     required = parameters.get("required")
     needed = [str(name) for name in required] if isinstance(required, list) else []
-    return f"Required: {_listed(needed, _MOST_NAMES) or 'none'}. All arguments: {_listed(known, _MOST_NAMES)}."
+    return f"Required: {_listed(needed, MAX_NAMES) or 'none'}. All arguments: {_listed(known, MAX_NAMES)}."
 
 
 def extra_names(schema: Mapping[str, Any], instance: Mapping[str, Any]) -> list[str]:
-    """Return the keys of an object that its schema neither names nor has a pattern for."""
+    """Return the keys of an object that match neither `properties` nor `patternProperties` of its schema."""
     patterns = schema.get("patternProperties", {})
     extras = [name for name in instance if name not in schema.get("properties", {})]
     return [name for name in extras if all(matches(pattern, name) is False for pattern in patterns)]
 
 
 def unknown_argument(name: str, known: Iterable[str], path: Sequence[Any] = ()) -> str:
-    """Return the problem of an argument, or of a key of the object at `path`, that the schema does not have."""
+    """Describe an unknown argument, or an unknown key of the object at `path`, with a suggestion."""
     close = closest_names(name, known, 1)
     suggestion = f"; did you mean {_path([*path, close[0]])!r}?" if close else ""
     return f"{_path([*path, name])!r}: unknown argument{suggestion}"
 
 
 def conversion_problems(argument: str, error: ValidationError) -> list[str]:
-    """Return what pydantic says of the value of one argument."""
+    """Convert pydantic's errors about one argument to problems."""
     problems = []
     for detail in error.errors(include_url=False, include_context=False):
         path = _path([argument, *detail["loc"]])
@@ -96,14 +96,14 @@ def conversion_problems(argument: str, error: ValidationError) -> list[str]:
 
 
 def schema_problems(error: SchemaError, path: Sequence[Any] = ()) -> list[str]:
-    """Return what one violation of a JSON Schema means."""
+    """Convert one error of a JSON Schema validator to problems."""
     path = [*path, *error.relative_path]
     keyword = str(error.validator)
     value: Any = error.validator_value
     instance: Any = error.instance
     where = repr(_path(path)) if path else "the arguments"
     if keyword in _EXCLUSIVE and isinstance(error.schema, Mapping) and error.schema.get(_EXCLUSIVE[keyword]) is True:
-        keyword = _EXCLUSIVE[keyword]  # as draft 4 writes it
+        keyword = _EXCLUSIVE[keyword]  # as in draft 4
     if keyword == "required" and isinstance(value, list):
         return [f"{_path([*path, name])!r}: {_MISSING}" for name in value if name not in instance]
     if keyword == "additionalProperties" and value is False:
@@ -116,15 +116,15 @@ def schema_problems(error: SchemaError, path: Sequence[Any] = ()) -> list[str]:
         kinds = value if isinstance(value, list) else [value]
         return [f"{where}: expected {' or '.join(_kind(kind) for kind in kinds)}, got {short_json(instance)}"]
     if keyword == "enum" and isinstance(value, list):
-        return [f"{where}: expected one of {_listed(map(short_json, value), _MOST_VALUES)}, got {short_json(instance)}"]
+        return [f"{where}: expected one of {_listed(map(short_json, value), MAX_VALUES)}, got {short_json(instance)}"]
     if keyword in _EXPECTED:
         return [f"{where}: expected {_EXPECTED[keyword].format(short_json(value))}, got {short_json(instance)}"]
-    message = error.message if len(error.message) <= 3 * _LONGEST_VALUE else f"it does not fit {keyword!r}"
+    message = error.message if len(error.message) <= MAX_MESSAGE_CHARACTERS else f"it does not fit {keyword!r}"
     return [f"{where}: {message}"]
 
 
 def _choice(error: SchemaError, path: list[Any], where: str) -> list[str]:
-    """The types of all alternatives where the type is wrong for each, else what is wrong with the nearest one."""
+    """Return the expected types if no alternative has the right type, else the problems of the first that has."""
     branches = list(error.context or ())
     if all(branch.validator == "type" and not branch.relative_path for branch in branches):
         kinds: dict[str, None] = {}
@@ -143,7 +143,7 @@ def _kind(name: object) -> str:
 
 
 def _path(parts: Iterable[Any]) -> str:
-    """``filters[0].name``."""
+    """Return a path such as ``filters[0].name``."""
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
