@@ -1,0 +1,90 @@
+"""Defaults that users rely on. A changed default changes what applications pay and do: name it in the changelog."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+
+import pytest
+
+from toolsearch import ChatMemory, InMemoryRepository, MemoryAdvisor, ToolCallingAdvisor, ToolSearchAdvisor
+from toolsearch.disclosure import DisclosureSettings, SessionToolIndex
+from toolsearch.indexes import ToolReference
+from toolsearch.loop.limits import ToolCallLimits
+from toolsearch.output import StructuredOutputAdvisor
+
+TOOLS = [ToolReference(name="get_weather")]
+
+
+def test_tool_search_reveals_5_tools_a_search_and_10_at_most() -> None:
+    settings = ToolSearchAdvisor("regex").disclosure.settings
+    assert (settings.max_results, settings.max_results_limit) == (5, 10)
+
+
+def test_a_turn_has_10_searches() -> None:
+    assert ToolSearchAdvisor("regex").disclosure.settings.max_searches == 10
+
+
+def test_revealed_tools_are_kept_without_a_limit() -> None:
+    settings = ToolSearchAdvisor("regex").disclosure.settings
+    assert settings.keep_revealed
+    assert settings.max_revealed is None
+
+
+def test_nothing_is_revealed_without_a_search() -> None:
+    settings = ToolSearchAdvisor("regex").disclosure.settings
+    assert (settings.reveal_all_below, settings.reveal_upfront, settings.run_unrevealed) == (None, 0, False)
+
+
+def test_advisor_takes_its_defaults_from_the_settings() -> None:
+    """`DisclosureSettings` is the only place with defaults of disclosure."""
+    assert ToolSearchAdvisor("regex").disclosure.settings == DisclosureSettings()
+
+
+def test_environment_variables_take_their_defaults_from_the_settings() -> None:
+    pytest.importorskip("pydantic_settings")
+    from toolsearch.client.settings import ToolSearchSettings
+
+    for field in fields(DisclosureSettings):
+        assert ToolSearchSettings.model_fields[field.name].default == field.default, field.name
+    advisor = ToolSearchSettings.load(enabled=True).advisor()
+    assert isinstance(advisor, ToolSearchAdvisor)
+    assert advisor.disclosure.settings == DisclosureSettings()
+
+
+def test_the_least_recently_used_sessions_above_1000_are_evicted() -> None:
+    sessions = SessionToolIndex("regex")
+    for number in range(1001):
+        sessions.index(number, TOOLS)
+    assert sessions.session_ids() == tuple(range(1, 1001))
+
+
+def test_orders_put_memory_outside_the_tool_loop() -> None:
+    memory = MemoryAdvisor(ChatMemory(InMemoryRepository()))
+    assert (memory.order, ToolCallingAdvisor().order, ToolSearchAdvisor("regex").order) == (200, 300, 300)
+
+
+def test_a_turn_has_40_calls_of_a_tool_and_150_calls_and_answers_3_equal_ones() -> None:
+    limits = ToolCallLimits()
+    assert (limits.per_tool, limits.total, limits.max_repeats, limits.on_limit) == (40, 150, 3, "end")
+    assert ToolSearchAdvisor("regex").limits == ToolCallingAdvisor().limits == limits
+
+
+def test_structured_output_is_retried_3_times() -> None:
+    assert StructuredOutputAdvisor(list[int]).retries == 3
+
+
+def test_the_openai_sdk_decides_its_own_retries() -> None:
+    pytest.importorskip("openai")
+    from toolsearch.models import OpenAIChatModel
+
+    parameters = inspect.signature(OpenAIChatModel).parameters
+    assert (parameters["max_retries"].default, parameters["max_tools"].default) == (None, 128)
+
+
+def test_signatures_show_the_orders() -> None:
+    defaults = {
+        kind: inspect.signature(kind).parameters["order"].default
+        for kind in (MemoryAdvisor, ToolCallingAdvisor, ToolSearchAdvisor)
+    }
+    assert defaults == {MemoryAdvisor: 200, ToolCallingAdvisor: 300, ToolSearchAdvisor: 300}
