@@ -1,4 +1,4 @@
-"""What comes of input that is wrong, strange or huge: a table of inputs with the exact outcome of each."""
+"""Wrong, unusual and huge input: a table of inputs with the exact result of each."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def results(response: Any) -> list[ToolMessage]:
 FOUND = "Found 1 tool, now in your tool list and ready to be called:\n- get_weather: Current weather in a city."
 NOT_MATCHED = "No tool matches; try other words for what the tool should do.\nIf no tool fits, say so."
 EMPTY = "The query is empty; say in a few words what the tool should do.\nIf no tool fits, say so."
-NO_WORD = "The query holds no word or number; say what the tool should do.\nIf no tool fits, say so."
+NO_WORD = "The query contains no word or number; say what the tool should do.\nIf no tool fits, say so."
 KNOWN = "Required: query. All arguments: query, max_results."
 PATTERN = (
-    "is not a usable regular expression: {why}. {advice}\nIf no tool fits, say so."  # what follows the pattern itself
+    "is not a usable regular expression: {why}. {advice}\nIf no tool fits, say so."  # the text after the pattern itself
 )
 LITERAL = "Put a backslash before a special character that is meant literally, or search for words."
 
-TOLD: list[tuple[str, str, str, bool]] = [
-    # arguments of tool_search as the model wrote them, the index, what it is told, whether that is an error
+SEARCHES: list[tuple[str, str, str, bool]] = [
+    # arguments of tool_search as the model wrote them, index, tool result, whether it is an error
     ('{"query": "weather"}', "bm25", FOUND, False),
     ('{"query": ""}', "bm25", EMPTY, False),
     ('{"query": ""}', "regex", EMPTY, False),
@@ -139,17 +139,17 @@ TOLD: list[tuple[str, str, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "index", "told", "is_error"), TOLD, ids=lambda value: str(value)[:30])
-def test_what_the_model_is_told(arguments: str, index: str, told: str, is_error: bool) -> None:
+@pytest.mark.parametrize(("arguments", "index", "text", "is_error"), SEARCHES, ids=lambda value: str(value)[:30])
+def test_results_of_searches(arguments: str, index: str, text: str, is_error: bool) -> None:
     model = ScriptedChatModel([[ToolCall("1", "tool_search", arguments)], "ok"])
     client = ChatClient(model, tools=[get_weather, send_mail], advisors=[ToolSearchAdvisor(index, max_results=1)])
     response = client.call("go", session_id="ann")
-    assert results(response) == [ToolMessage("1", "tool_search", told, is_error)]
+    assert [(m.name, m.text, m.is_error) for m in results(response)] == [("tool_search", text, is_error)]
     assert response.text == "ok"
 
 
-CALLED: list[tuple[ToolCall, str, bool]] = [
-    # a call beside the search tool, what it is answered, whether that is an error
+CALLS: list[tuple[ToolCall, str, bool]] = [
+    # a tool call, its tool result, whether it is an error
     (
         ToolCall("1", "get_wether", "{}"),
         "There is no tool 'get_wether'. Did you mean 'get_weather'? Find the tool you need with tool_search first.",
@@ -169,8 +169,8 @@ CALLED: list[tuple[ToolCall, str, bool]] = [
     (
         ToolCall("1", "send_mail", "not json"),
         (
-            "send_mail was not in your tool list and has not been run. It is loaded now; call it again with arguments "
-            'of this schema:\n{"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"], '
+            "send_mail was not in your tool list and has not been run. It is in your list now; call it again with "
+            'arguments of this schema:\n{"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"], '
             '"additionalProperties": false}'
         ),
         False,
@@ -196,16 +196,16 @@ CALLED: list[tuple[ToolCall, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "told", "is_error"), CALLED, ids=lambda value: str(value)[:30])
-def test_what_a_call_is_answered(call: ToolCall, told: str, is_error: bool) -> None:
+@pytest.mark.parametrize(("call", "text", "is_error"), CALLS, ids=lambda value: str(value)[:30])
+def test_results_of_calls(call: ToolCall, text: str, is_error: bool) -> None:
     secret = Tool("secret", "For admins.", fn=lambda: "hidden", parameters={})
     advisor = ToolSearchAdvisor("regex", pinned=["get_weather"], tool_filter=lambda tool, _: tool.name != "secret")
     model = ScriptedChatModel([[call], "ok"])
     response = ChatClient(model, tools=[get_weather, send_mail, secret], advisors=[advisor]).call("go")
-    assert results(response) == [ToolMessage("1", call.name, told, is_error)]
+    assert [(m.name, m.text, m.is_error) for m in results(response)] == [(call.name, text, is_error)]
 
 
-def test_a_failing_tool_is_answered_and_the_turn_goes_on(ask: Ask) -> None:
+def test_an_error_of_a_tool_becomes_its_result(ask: Ask) -> None:
     model = ScriptedChatModel([[("send_mail", {"to": "ann"}), ("get_weather", {"city": "Delft"})], "ok"])
     response = ask(ChatClient(model, tools=[get_weather, send_mail]), "go").response
     assert [(m.text, m.is_error) for m in results(response)] == [
@@ -215,7 +215,7 @@ def test_a_failing_tool_is_answered_and_the_turn_goes_on(ask: Ask) -> None:
     assert response.text == "ok"
 
 
-def test_a_slow_tool_is_answered_when_its_time_is_up(ask: Ask) -> None:
+def test_a_timeout_of_a_tool_becomes_its_result(ask: Ask) -> None:
     released = threading.Event()
     slow = Tool("slow", "Slow.", {}, lambda: released.wait(30), timeout=0.05)
     model = ScriptedChatModel([[("slow", {}), ("get_weather", {"city": "Delft"})], "ok"])
@@ -223,15 +223,15 @@ def test_a_slow_tool_is_answered_when_its_time_is_up(ask: Ask) -> None:
         response = ask(ChatClient(model, tools=[slow, get_weather]), "go").response
     finally:
         released.set()
-    told = "slow did not answer within 0.05 seconds; it may still be running."
-    assert [(m.text, m.is_error) for m in results(response)] == [(told, True), ("1 days of sun in Delft", False)]
+    text = "slow did not answer within 0.05 seconds; it may still be running."
+    assert [(m.text, m.is_error) for m in results(response)] == [(text, True), ("1 days of sun in Delft", False)]
 
 
 class Cancelled(BaseException):
-    """What a cancelled tool raises is no `Exception`, and never becomes a result."""
+    """Not an `Exception`, so it never becomes a tool result."""
 
 
-def test_a_cancelled_tool_ends_the_turn_with_what_it_raised(ask: Ask) -> None:
+def test_a_base_exception_of_a_tool_ends_the_turn(ask: Ask) -> None:
     def cancelled() -> None:
         raise Cancelled
 
@@ -245,7 +245,7 @@ def test_a_cancelled_tool_ends_the_turn_with_what_it_raised(ask: Ask) -> None:
     assert ask(client, "again", session_id="ann").response.text == "never asked"
 
 
-def test_a_stream_left_early_closes_the_models_stream_and_ends_the_session_s_lease() -> None:
+def test_closing_a_stream_closes_the_model_stream_and_the_lease() -> None:
     advisor = ToolSearchAdvisor("regex", eviction=AlwaysEvict())
     model = ScriptedChatModel(["a long answer in pieces"])
     stream = ChatClient(model, tools=[get_weather], advisors=[advisor]).stream("go", session_id="ann")
@@ -256,7 +256,7 @@ def test_a_stream_left_early_closes_the_models_stream_and_ends_the_session_s_lea
 
 
 @pytest.mark.parametrize("name", ["", "   ", None, 7], ids=["empty", "blank", "none", "number"])
-def test_names_that_are_none_are_refused_when_the_tool_is_made(name: Any) -> None:
+def test_empty_tool_names_are_rejected(name: Any) -> None:
     with pytest.raises(ConfigurationError, match="name"):
         Tool(name)
 
@@ -264,7 +264,7 @@ def test_names_that_are_none_are_refused_when_the_tool_is_made(name: Any) -> Non
 @pytest.mark.parametrize(
     "name", ["a b", "x" * 200, "notion.search", "日本語", "../../etc", "naïve", "🙂", "a\nb", "\ud800"]
 )
-def test_names_no_provider_accepts_are_sent_under_one_that_fits_and_called_by_it(ask: Ask, name: str) -> None:
+def test_names_that_providers_reject_are_replaced(ask: Ask, name: str) -> None:
     def answer(request: Any) -> Any:
         return "ok" if isinstance(request.messages[-1], ToolMessage) else [(request.tools[0].name, {})]
 
@@ -293,7 +293,7 @@ def test_names_no_provider_accepts_are_sent_under_one_that_fits_and_called_by_it
     ],
     ids=["empty", "many words", "one word", "Chinese", "Arabic", "Thai", "emoji", "surrogates", "nul", "override"],
 )
-def test_descriptions_of_any_size_and_script_can_be_searched_and_shown(index: str, description: str) -> None:
+def test_descriptions_of_any_size_and_script_are_searchable(index: str, description: str) -> None:
     tools = [Tool("forecast", description, {}, lambda: "sun"), Tool("other", "Something else.", {}, lambda: "no")]
     model = ScriptedChatModel([[("tool_search", {"query": "forecast"})], [("forecast", {})], "ok"])
     response = ChatClient(model, tools=tools, advisors=[ToolSearchAdvisor(index)]).call("go")
@@ -303,7 +303,7 @@ def test_descriptions_of_any_size_and_script_can_be_searched_and_shown(index: st
     assert ran.text == "sun"
 
 
-def test_duplicate_and_reserved_names_name_both_sources() -> None:
+def test_duplicate_and_reserved_names_are_rejected() -> None:
     def other(city: str) -> str:
         "Another one."
         return ""
@@ -315,7 +315,7 @@ def test_duplicate_and_reserved_names_name_both_sources() -> None:
         ChatClient(ScriptedChatModel(["ok"]), tools=[Tool("tool_search", "Mine.", {}, lambda: "")])
 
 
-def test_a_malformed_stream_raises_and_leaves_no_lease_behind() -> None:
+def test_an_incomplete_stream_is_an_error_and_ends_the_lease() -> None:
     advisor = ToolSearchAdvisor("regex")
     client = ChatClient(
         ScriptedChatModel([ScriptedStream("Hello", complete=False)]), tools=[get_weather], advisors=[advisor]
@@ -326,15 +326,15 @@ def test_a_malformed_stream_raises_and_leaves_no_lease_behind() -> None:
     assert len(advisor.disclosure.sessions) == 0
 
 
-def test_a_pattern_that_would_take_a_backtracking_engine_for_ever_is_answered() -> None:
+def test_a_catastrophic_pattern_is_answered() -> None:
     tools = [Tool(f"tool_{i}", "a" * 60 + "!", {}, lambda: "") for i in range(50)]
     model = ScriptedChatModel([[("tool_search", {"query": r"(a+)+$|(\w+\s?)*!!$"})], "ok"])
     response = ChatClient(model, tools=tools, advisors=[ToolSearchAdvisor("regex")]).call("go")
     assert results(response)[0].text.startswith("No name or description matches")
 
 
-def test_the_search_tool_s_schema() -> None:
-    """Real parameter names, the range told and not enforced, nothing injected, nothing of the session."""
+def test_the_schema_of_the_search_tool() -> None:
+    """The schema has plain parameter names and describes the range, and it contains nothing of the session."""
     model = ScriptedChatModel(["ok"])
     tools = [get_weather, Tool("open_pr", "Open.", {}, lambda: "", source="github")]
     advisor = ToolSearchAdvisor("bm25", max_results=3, max_results_limit=7)
@@ -359,7 +359,7 @@ def test_the_search_tool_s_schema() -> None:
     assert "ann" not in search.description
 
 
-def test_history_that_ends_in_the_middle_of_a_batch_is_sent_as_it_is(ask: Ask) -> None:
+def test_history_with_unknown_tools_is_sent_unchanged(ask: Ask) -> None:
     model = ScriptedChatModel(["ok"])
     history = [AssistantMessage("", (ToolCall("1", "gone", "{}"),)), ToolMessage("1", "gone", "result")]
     client = ChatClient(model, tools=[get_weather], advisors=[ToolSearchAdvisor("regex")])
