@@ -12,9 +12,11 @@ class StructuredOutputError(ToolSearchError):
     """A turn without an answer of the requested type; the last `OutputError` is the ``__cause__``.
 
     Attributes:
-        response: The turn as it ended: its messages with the last answer, and the usage of all rounds and attempts.
+        response: The turn so far: its messages with the last answer, and the usage of all rounds and attempts.
         problem: What is wrong with the last answer.
     """
+
+    response: ChatResponse
 
     def __init__(self, message: str, *, response: ChatResponse, problem: str) -> None:
         self.response = response

@@ -20,6 +20,10 @@ class ChatChunk:
         text: The text of this piece; may be empty.
         tool_calls: Tool calls, or parts of them, in this piece. The client does not pass them on.
         raw: The provider's own chunk.
+
+    Example:
+        >>> ChatChunk("Hel").text + ChatChunk("lo").text
+        'Hello'
     """
 
     text: str = ""
@@ -34,6 +38,10 @@ class RoundStarted:
     Args:
         number: The round within the turn, from 1. Retries count too.
         request: The request that is sent.
+
+    Example:
+        >>> RoundStarted(1, ChatRequest(messages=[])).number
+        1
     """
 
     number: int
@@ -42,14 +50,24 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool call is about to run."""
+    """A tool call is about to run.
+
+    Example:
+        >>> ToolStarted(ToolCall("call_1", "weather")).call.name
+        'weather'
+    """
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call ended; `message` is the tool result for the model."""
+    """A tool call ended; `message` is the tool result for the model.
+
+    Example:
+        >>> ToolFinished(ToolCall("call_1", "weather"), ToolMessage("call_1", "weather", "rain")).message.text
+        'rain'
+    """
 
     call: ToolCall
     message: ToolMessage
@@ -57,7 +75,12 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """The turn is over: the last event of every stream that is read to its end."""
+    """The turn is over: the last event of every stream that is read to its end.
+
+    Example:
+        >>> TurnFinished(ChatResponse.from_text("Hello")).response.text
+        'Hello'
+    """
 
     response: ChatResponse
 

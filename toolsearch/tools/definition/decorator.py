@@ -25,7 +25,13 @@ _MARK = "__toolsearch_tool__"
 
 
 class ToolOptions(TypedDict, total=False):
-    """Options of every way to make a tool; see `Tool`."""
+    """Options of every way to make a tool; see `Tool`.
+
+    Example:
+        >>> options = ToolOptions(tags=["outdoors"], timeout=5)
+        >>> sorted(options)
+        ['tags', 'timeout']
+    """
 
     source: str | None
     tags: Iterable[str]

@@ -1,6 +1,16 @@
 """Validation of arguments, and the feedback that the model gets about them.
 
-Nothing is imported here, because jsonschema and pydantic are only needed once a tool is called.
+The validator itself is imported from `schema_validator` when a tool is called, because it loads jsonschema.
 """
 
-__all__: list[str] = []
+from .feedback import conversion_problems, invalid_arguments, schema_problems, signature_of, unknown_argument
+from .patterns import matches
+
+__all__ = [
+    "conversion_problems",
+    "invalid_arguments",
+    "matches",
+    "schema_problems",
+    "signature_of",
+    "unknown_argument",
+]
