@@ -1,4 +1,4 @@
-"""A catalogue is read in every form people have it in, and what is wrong with one is said with its place."""
+"""Catalog files: every form is loaded, and errors contain the place."""
 
 from __future__ import annotations
 

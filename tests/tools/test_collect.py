@@ -1,4 +1,4 @@
-"""What can be passed as tools, and the names they get."""
+"""Collection of tools: accepted items, rejected items and names."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Docstrings of three styles, and of none."""
+"""Docstrings in three styles, and without sections."""
 
 import pytest
 
@@ -71,12 +71,12 @@ def test_sphinx_style():
 @pytest.mark.parametrize(
     "text", ["", "One line.", "Args are great.\n\nNote: this", "Title\n-----\n\nText.", "Args:", "é\n\nx:\n  y"]
 )
-def test_other_texts_stay_as_they_are(text):
+def test_other_docstrings_are_unchanged(text):
     kept, parameters = parse_docstring(text)
     assert kept in (text, "")
     assert (kept == "") == (text in ("", "Args:"))
     assert parameters == {}
 
 
-def test_text_after_the_arguments_stays():
+def test_text_after_the_arguments_is_kept():
     assert parse_docstring("A.\n\nArgs:\n    x: y\n\nB.") == ("A.\n\nB.", {"x": "y"})

@@ -1,4 +1,4 @@
-"""From type hints to a JSON Schema, and back to values."""
+"""Functions as tools: schemas from type hints, and conversion of arguments."""
 
 from __future__ import annotations  # so that every annotation below is a string
 

@@ -11,7 +11,7 @@ from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
 from ...text import replace_surrogates, short_repr
 
-__all__ = ["CallIds", "arguments_text", "content_text", "refused", "response_of", "usage_of"]
+__all__ = ["CallIds", "arguments_text", "content_text", "is_refusal", "response_of", "usage_of"]
 
 
 class CallIds:
@@ -66,12 +66,12 @@ def response_of(completion: Any, messages: Sequence[Message]) -> ChatResponse:
 
 def _finish_reason(choice: Any, response: ChatResponse) -> str:
     """Return the provider's word, or the right one if it is missing or wrong."""
-    if not response.tool_calls and refused(getattr(choice, "message", None)):
+    if not response.tool_calls and is_refusal(getattr(choice, "message", None)):
         return "refusal"  # the provider says "stop"
     return getattr(choice, "finish_reason", None) or ("tool_calls" if response.tool_calls else "stop")
 
 
-def refused(message: Any) -> bool:
+def is_refusal(message: Any) -> bool:
     """Return whether a message, or a piece of a streamed one, is a refusal instead of an answer."""
     return bool(content_text(getattr(message, "refusal", None)) and not content_text(getattr(message, "content", None)))
 

@@ -11,7 +11,7 @@ from ...chat.events import ChatChunk
 from ...chat.responses import ChatResponse
 from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
-from .answers import CallIds, arguments_text, content_text, refused, usage_of
+from .answers import CallIds, arguments_text, content_text, is_refusal, usage_of
 
 __all__ = ["StreamAssembler"]
 
@@ -43,7 +43,7 @@ class _Answer:
     calls: list[_Call] = field(default_factory=list)
     by_index: dict[int, _Call] = field(default_factory=dict)
     finish_reason: str | None = None
-    refused: bool = False
+    is_refusal: bool = False
 
     def add(self, fragment: Any) -> ToolCall:
         """Add a piece of a tool call and return it as a `ToolCall`."""
@@ -115,7 +115,7 @@ class StreamAssembler:
             delta = getattr(choice, "delta", None)
             piece = content_text(getattr(delta, "content", None)) or content_text(getattr(delta, "refusal", None))
             answer.text.append(piece)
-            answer.refused = answer.refused or refused(delta)
+            answer.is_refusal = answer.is_refusal or is_refusal(delta)
             pieces = [answer.add(fragment) for fragment in getattr(delta, "tool_calls", None) or ()]
             if number == 0:
                 text.append(piece)
@@ -138,7 +138,7 @@ class StreamAssembler:
         candidates = [self._message(answer) for answer in answers]
         response = ChatResponse.from_candidates(candidates, usage=self._usage, raw=self._last)
         chosen = next(i for i, candidate in enumerate(candidates) if candidate is response.message)
-        if answers[chosen].refused and not response.tool_calls:
+        if answers[chosen].is_refusal and not response.tool_calls:
             return response.replace(finish_reason="refusal")  # the provider says "stop"
         return response.replace(finish_reason=answers[chosen].finish_reason or "stop")
 
