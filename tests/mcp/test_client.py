@@ -297,11 +297,11 @@ def test_an_output_schema_is_changed_only_where_the_version_refuses_it(
     from mcp.shared.message import SessionMessage
     from mcp_types import JSONRPCResponse
 
-    from toolsearch.mcp.client.session.tool_list_repair import leave_out_odd_tools
+    from toolsearch.mcp.client.session.tool_list_filter import drop_invalid_tools
 
     tool = {"name": "a", "inputSchema": {"type": "object"}, "outputSchema": given}
     response = JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": [tool, *odd]})
-    leave_out_odd_tools("a", SessionMessage(response), version)
+    drop_invalid_tools("a", SessionMessage(response), version)
     wanted = since if version == "2026-07-28" else before
     (kept,) = response.result["tools"]
     assert kept.pop("outputSchema", None) == wanted

@@ -1,8 +1,8 @@
-"""MCP, both ways: servers as a source of tools, and tools served; needs the extra ``mcp``.
+"""MCP client and server: use the tools of MCP servers, and serve tools to MCP clients. Needs the extra ``mcp``.
 
 ::
 
-    from toolsearch.mcp import McpTools, StdioServer
+    from toolsearch.mcp import McpTools, StdioServer, serve_mcp
 
     with McpTools(StdioServer("time", "uvx", ["mcp-server-time"])) as mcp:
         client = ChatClient(model, tools=[mcp])
@@ -15,33 +15,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .client.calls import ProgressHook
     from .client.mcp_tools import McpTools
+    from .client.prefixes import Prefix
     from .client.reconnect import Reconnect
-    from .client.servers import HttpServer, ServerStatus, StdioServer
+    from .client.servers import Handshake, HttpServer, Server, ServerStatus, StdioServer
     from .errors import McpServerError, McpToolError
     from .server.progress import report_progress
     from .server.server import McpServer, serve_mcp
 
 __all__ = [
+    "Handshake",
     "HttpServer",
     "McpServer",
     "McpServerError",
     "McpToolError",
     "McpTools",
+    "Prefix",
+    "ProgressHook",
     "Reconnect",
+    "Server",
     "ServerStatus",
     "StdioServer",
     "report_progress",
     "serve_mcp",
 ]
 
-_HOMES = {
+_MODULES = {
+    "Handshake": "client.servers",
     "HttpServer": "client.servers",
     "McpServer": "server.server",
     "McpServerError": "errors",
     "McpToolError": "errors",
     "McpTools": "client.mcp_tools",
+    "Prefix": "client.prefixes",
+    "ProgressHook": "client.calls",
     "Reconnect": "client.reconnect",
+    "Server": "client.servers",
     "ServerStatus": "client.servers",
     "StdioServer": "client.servers",
     "report_progress": "server.progress",
@@ -50,9 +60,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f".{home}", __name__), name)
+    return getattr(importlib.import_module(f".{module}", __name__), name)

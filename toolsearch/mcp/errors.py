@@ -1,4 +1,4 @@
-"""What can go wrong with MCP servers: one error for the application, one for the model."""
+"""Errors of MCP servers: one for the application, one for the model."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ __all__ = ["McpServerError", "McpToolError"]
 
 
 class McpServerError(ToolSearchError):
-    """A server could not be started, reached or listed; the message names it and ends with the tail of its stderr."""
+    """A server that could not be started, reached or listed.
+
+    The message names the server and quotes the end of its standard error.
+
+    Example:
+        >>> raise McpServerError("MCP server 'git' did not start: no such file [uvx]")
+        Traceback (most recent call last):
+        toolsearch.mcp.errors.McpServerError: MCP server 'git' did not start: no such file [uvx]
+    """
 
 
 class McpToolError(ToolSearchError):
-    """A tool of a server did not do what was asked; the message is written for the model that called it.
+    """A failed call of a server's tool; the message is written for the model that called it.
 
-    The execution layer turns it into a result with ``is_error``. Its text is the server's own where there is one, else
-    says what happened: no answer in time, a server that is not running, an answer that is not MCP.
+    The tool loop converts it to a tool result with ``is_error``. The message is the server's own text if there is
+    one. Otherwise it says what happened: a timeout, a server that is not running, or an invalid answer.
+
+    Example:
+        >>> raise McpToolError("city not found")
+        Traceback (most recent call last):
+        toolsearch.mcp.errors.McpToolError: city not found
     """

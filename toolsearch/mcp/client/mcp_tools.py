@@ -1,4 +1,4 @@
-"""Tools of MCP servers, for every driver and thread."""
+"""`McpTools`: the tools of MCP servers, for sync and async code and any thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .prefixes import Prefix
 from .provided_tools import ProvidedTools
 from .reconnect import Attempts, Reconnect
 from .server_group import ServerGroup
-from .servers import HttpServer, Server, ServerStatus, StdioServer
+from .servers import Server, ServerStatus
 from .session import background_loop as loop
 from .session.connection import Connection
 
@@ -25,40 +25,45 @@ if TYPE_CHECKING:
 
 __all__ = ["McpTools"]
 
-_RECONNECT = Reconnect()
+_DEFAULT_RECONNECT = Reconnect()
 
 
 class McpTools:
-    """A provider of the tools of MCP servers; pass it to ``ChatClient(tools=[...])`` like any other tool.
+    """A provider of the tools of MCP servers, for ``ChatClient(tools=[...])``.
 
-    Servers are started at first use, all at once, and live until `close`, the end of a ``with`` or the end of the
-    program. Their sessions run on a background event loop, so that their tools work from plain code, from threads and
-    from any event loop, and outlive the loop they were first used from. A tool may run beside others of its server only
-    if it is annotated as read-only. When a server says that its tools have changed, the next `tools` returns the new
-    ones, or still the old ones if it takes long to list them. When it stops, nothing else does: its tools keep their
-    names, and the next use of one starts it again, after a wait if it keeps stopping; until then they answer that it is
-    not running.
+    The servers start at first use, all at the same time. They run until `close`, the end of a ``with`` block or the
+    end of the program. Their sessions live on a background event loop, so the tools work in sync code, in threads and
+    on any event loop. Tools of one server run in parallel only if the server annotates them as read-only.
+
+    When a server reports that its tools changed, the next `tools` returns the new ones; if the new list takes long, it
+    still returns the old ones. When a server stops, the others keep running and its tools keep their names. The next
+    call of one of its tools starts it again. If it keeps stopping, there is a wait before the next start; until then
+    its tools answer that the server is not running.
 
     Args:
-        servers: `StdioServer` and `HttpServer` objects, each with a name of its own.
-        prefix: ``"collision"`` prefixes a tool with the name of its server if another server has one of that name too
-            (both are prefixed, so that no order matters); ``"always"`` prefixes all; ``"never"`` makes a collision an
-            error. A server that did not start has no part in collisions; ``"always"`` keeps names free even of that.
-        filter: called with the server's name and each tool as the SDK describes it; only tools it accepts are provided.
-        on_error: ``"raise"`` if any server does not start (the others are closed again), or ``"skip"`` it and keep
-            the error in `servers`; it is tried again later, and its tools appear when it starts. The first turn waits
-            for all servers, each within its ``connect_timeout``.
-        first_wait: with ``"skip"``, the seconds after which the first turn goes on with the servers that are there, if
-            any is; the others go on starting, and a later turn has their tools.
-        reconnect: when servers that stopped or did not start are started again; None leaves that to `refresh`.
-        on_progress: called with server, tool, progress, total and message when a server tells how far a call is; total
-            and message may be None. Runs on the background loop in the context of the call, and must not block.
-        on_tools_changed: called with a server's name when it says that its tools changed; must not block either.
-        clock: what tells the time between attempts.
+        servers: The servers, each with its own name.
+        prefix: ``"collision"`` prefixes a tool with the name of its server if another server has a tool of the same
+            name. All tools of that name get a prefix, so the order of the servers does not matter. ``"always"``
+            prefixes every tool. ``"never"`` makes a collision an error. A server that did not start takes no part in
+            collisions; with ``"always"`` names do not depend on that.
+        filter: A predicate called with the server's name and each tool as the SDK describes it. Only tools that it
+            accepts are provided.
+        on_error: ``"raise"`` if any server does not start; the others are closed again. ``"skip"`` keeps the error in
+            `servers` and tries again later. The first turn waits for all servers, each at most its
+            ``connect_timeout``.
+        first_wait: With ``"skip"``, the seconds that the first turn waits for all servers. After that it continues as
+            soon as one is ready; later turns have the tools of the others.
+        reconnect: The waits before a server that ended is started again. None leaves restarts to `refresh`.
+        on_progress: A hook called with server, tool, progress, total and message when a server reports the progress of
+            a call. Total and message may be None. It runs on the background loop in the context of the call and must
+            not block.
+        on_tools_changed: A hook called with a server's name when the server reports a change of its tools. It must not
+            block.
+        clock: The clock for the waits between attempts.
 
     Raises:
-        ConfigurationError: no servers, two servers of one name, or an unknown option.
-        MissingExtraError: the extra ``mcp`` is not installed.
+        ConfigurationError: If there are no servers, two servers have the same name, or an option is unknown.
+        MissingExtraError: If the extra ``mcp`` is not installed.
 
     Example:
         >>> import sys
@@ -75,65 +80,68 @@ class McpTools:
         filter: Callable[[str, McpTool], bool] | None = None,
         on_error: Literal["raise", "skip"] = "raise",
         first_wait: float = 5.0,
-        reconnect: Reconnect | None = _RECONNECT,
+        reconnect: Reconnect | None = _DEFAULT_RECONNECT,
         on_progress: ProgressHook | None = None,
         on_tools_changed: Callable[[str], object] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        _check(servers, prefix, on_error, first_wait)
+        _validate(servers, prefix, on_error, first_wait)
         clock = clock or SystemClock()
         self._group = ServerGroup(
             [Connection(server, Attempts(reconnect, clock), on_tools_changed=on_tools_changed) for server in servers],
             must_start=on_error == "raise",
             first_wait=first_wait,
         )
-        self._provided = ProvidedTools(self._group, prefix=prefix, admits=filter, on_progress=on_progress)
+        self._provided = ProvidedTools(self._group, prefix=prefix, accepts=filter, on_progress=on_progress)
 
     @property
     def servers(self) -> tuple[ServerStatus, ...]:
-        """How each server is doing, in the order given; asks nobody and starts nothing."""
+        """The status of each server, in the order given. Reading it sends no request and starts no server."""
         return tuple(self._status(connection) for connection in self._group.connections)
 
     def tools(self) -> tuple[Tool, ...]:
-        """The tools by server in the order given, each server's in its own order; connects at first use.
+        """Return the tools of all servers; the first call starts the servers.
+
+        Returns:
+            The tools by server in the order given; the tools of each server in the order that it lists them.
 
         Raises:
-            McpServerError: a server did not start, and `on_error` is ``"raise"``.
-            DuplicateToolError: two servers have a tool of one name, and `prefix` is ``"never"``.
-            ConfigurationError: `close` has been called.
+            McpServerError: If a server did not start and `on_error` is ``"raise"``.
+            DuplicateToolError: If two servers have a tool of the same name and `prefix` is ``"never"``.
+            ConfigurationError: If `close` was called before.
         """
         self._group.restart_soon()
         return self._provided.tools if self._is_current() else loop.run(partial(self._update, refresh=False))
 
     async def atools(self) -> tuple[Tool, ...]:
-        """As `tools`, without holding the event loop meanwhile."""
+        """Return the tools as `tools` does, without blocking the event loop."""
         self._group.restart_soon()
         return self._provided.tools if self._is_current() else await loop.arun(partial(self._update, refresh=False))
 
     def refresh(self) -> tuple[Tool, ...]:
-        """List all tools again, and start again the servers that failed or stopped; raises as `tools` does."""
+        """List all tools again and restart servers that failed or stopped; raises the errors of `tools`."""
         return loop.run(partial(self._update, refresh=True))
 
     async def arefresh(self) -> tuple[Tool, ...]:
-        """As `refresh`, without holding the event loop meanwhile."""
+        """List all tools again as `refresh` does, without blocking the event loop."""
         return await loop.arun(partial(self._update, refresh=True))
 
     def connect(self) -> Self:
-        """Start the servers now rather than at first use; raises as `tools` does."""
+        """Start the servers now rather than at first use; raises the errors of `tools`."""
         self.tools()
         return self
 
     async def aconnect(self) -> Self:
-        """As `connect`, without holding the event loop meanwhile."""
+        """Start the servers as `connect` does, without blocking the event loop."""
         await self.atools()
         return self
 
     def close(self) -> None:
-        """End all servers and wait until their processes are gone. It is final; closing again does nothing."""
+        """End all servers and wait until their processes are gone. Final and idempotent."""
         self._group.close()
 
     async def aclose(self) -> None:
-        """As `close`, without holding the event loop meanwhile."""
+        """End all servers as `close` does, without blocking the event loop."""
         await self._group.aclose()
 
     def __enter__(self) -> Self:
@@ -174,21 +182,19 @@ class McpTools:
         )
 
 
-def _check(servers: Sequence[Server], prefix: str, on_error: str, first_wait: float) -> None:
+def _validate(servers: Sequence[Server], prefix: str, on_error: str, first_wait: float) -> None:
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtraError("mcp", "McpTools")
     if not servers:
-        raise ConfigurationError("McpTools needs at least one StdioServer or HttpServer")
+        raise ConfigurationError("servers must contain at least one StdioServer or HttpServer")
     names: set[str] = set()
     for server in servers:
-        if not isinstance(server, StdioServer | HttpServer):
-            raise ConfigurationError(f"McpTools takes StdioServer and HttpServer objects, not {server!r}")
         if server.name in names:
-            raise ConfigurationError(f"two MCP servers are named {server.name!r}; names tell their tools apart")
+            raise ConfigurationError(f"two MCP servers are named {server.name!r}; give each server its own name")
         names.add(server.name)
     if prefix not in ("collision", "always", "never"):
-        raise ConfigurationError(f"prefix must be 'collision', 'always' or 'never', not {prefix!r}")
+        raise ConfigurationError(f"prefix must be 'collision', 'always' or 'never', got {prefix!r}")
     if on_error not in ("raise", "skip"):
-        raise ConfigurationError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+        raise ConfigurationError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
     if not first_wait >= 0:
-        raise ConfigurationError(f"first_wait must be 0 or more seconds, not {first_wait!r}")
+        raise ConfigurationError(f"first_wait must be 0 or more seconds, got {first_wait!r}")

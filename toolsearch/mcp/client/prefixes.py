@@ -1,4 +1,4 @@
-"""The names under which tools of several servers live together."""
+"""Unique public names for the tools of several servers."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ...errors import DuplicateToolError
 __all__ = ["Prefix", "public_names"]
 
 Prefix: TypeAlias = Literal["collision", "always", "never"]
+"""The rule by which tools get the name of their server as a prefix."""
 
 
 def public_names(listed: Mapping[str, Iterable[str]], prefix: Prefix) -> dict[tuple[str, str], str]:
-    """Give every tool a name of its own, as a pure function of what is listed.
+    """Give every tool a unique name that depends only on what is listed.
 
-    Neither the order of the servers, nor the order of their tools, nor anything that happened before plays a part, so
-    the same listing has the same names after a refresh and after a restart; with prefix ``"always"`` a name does not
-    depend on which other servers are there either, but for the last case below. When several servers list one name,
-    all of them are prefixed: ``server_tool``. A prefixed name that is taken as well (a server ``a`` with ``b_c`` beside
-    a server ``a_b`` with ``c``) gets a short hash of server and tool.
+    The order of servers and tools and earlier listings do not matter, so names stay the same after a refresh and a
+    restart. When several servers list the same name, all of these tools are prefixed: ``server_tool``. If a prefixed
+    name is taken too (a server ``a`` with ``b_c`` and a server ``a_b`` with ``c``), a short hash of server and tool is
+    appended. With ``"always"``, a name depends on other servers only in this last case.
 
     Args:
-        listed: tool names by server.
-        prefix: prefix on collision only, always, or never.
+        listed: The tool names by server.
+        prefix: The rule for prefixes.
 
     Returns:
         The public name by (server, tool).
 
     Raises:
-        DuplicateToolError: two servers list one name and `prefix` is ``"never"``.
+        DuplicateToolError: If two servers list the same name and `prefix` is ``"never"``.
 
     Example:
         >>> sorted(public_names({"git": ["log", "search"], "web": ["search"]}, "collision").values())
@@ -39,7 +39,7 @@ def public_names(listed: Mapping[str, Iterable[str]], prefix: Prefix) -> dict[tu
     """
     tools = sorted({(server, tool) for server, names in listed.items() for tool in names})
     if prefix == "never":
-        _refuse_duplicates(tools)
+        _reject_duplicates(tools)
         return {tool: tool[1] for tool in tools}
     names = {tool: f"{tool[0]}_{tool[1]}" if prefix == "always" else tool[1] for tool in tools}
     while clashing := _clashing(names):
@@ -58,12 +58,12 @@ def _digest(tool: tuple[str, str]) -> str:
     return blake2b("\0".join(tool).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
-def _refuse_duplicates(tools: Iterable[tuple[str, str]]) -> None:
+def _reject_duplicates(tools: Iterable[tuple[str, str]]) -> None:
     owner: dict[str, str] = {}
     for server, tool in tools:
         if tool in owner:
             raise DuplicateToolError(
                 f"MCP servers {owner[tool]!r} and {server!r} both have a tool named {tool!r}; use prefix='collision' "
-                "or prefix='always', or leave one of them out with filter="
+                "or prefix='always', or exclude one of them with filter="
             )
         owner[tool] = server

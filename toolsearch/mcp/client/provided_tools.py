@@ -1,4 +1,4 @@
-"""The tools of servers as ours: named, filtered, kept while they stay the same, and run by calling their server."""
+"""`Tool` objects for the tools of MCP servers: named, filtered, and run by calling the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...text import one_line, short_repr
 from ...tools.predicates import evaluate_predicate
 from ...tools.tool import Tool
 from ..events import log_event
-from .calls import ProgressHook, SessionLostError, call_tool, refuse
+from .calls import ProgressHook, SessionLostError, call_tool, raise_unavailable
 from .prefixes import Prefix, public_names
 from .results import convert_result
 from .server_group import ServerGroup
@@ -24,22 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["ProvidedTools"]
 
-
-_LONGEST_ERROR = 1000
+_MAX_ERROR_CHARACTERS = 1000
 
 
 class ProvidedTools:
-    """What a group of servers provides, made anew where their lists have changed.
+    """The tools of a group of servers; an unchanged tool stays the same object.
 
     Args:
-        group: the servers.
-        prefix: see `McpTools`.
-        admits: called with a server's name and a tool; only tools it accepts are provided.
-        on_progress: told how far calls are.
+        group: The servers.
+        prefix: The rule for prefixes, as in `McpTools`.
+        accepts: A predicate of a server's name and a tool; other tools are left out.
+        on_progress: The hook for the progress of calls.
 
     Attributes:
-        tools: by server in the order given, each server's in its own order.
-        counts: how many, by server.
+        tools: The tools by server in the order given, each server's in the order that it lists them.
+        counts: The number of tools by server.
     """
 
     def __init__(
@@ -47,51 +46,51 @@ class ProvidedTools:
         group: ServerGroup,
         *,
         prefix: Prefix,
-        admits: Callable[[str, McpTool], bool] | None,
+        accepts: Callable[[str, McpTool], bool] | None,
         on_progress: ProgressHook | None,
     ) -> None:
         self.tools: tuple[Tool, ...] = ()
         self.counts: Counter[str] = Counter()
         self._group = group
         self._prefix: Prefix = prefix
-        self._filter = admits
+        self._filter = accepts
         self._on_progress = on_progress
         self._made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
         self._listings: tuple[int, ...] = ()
 
     @property
     def current(self) -> bool:
-        """Whether `tools` are those that were listed last."""
+        """Whether `tools` come from the newest lists."""
         return self._listings == self._group.listings
 
     def update(self) -> tuple[Tool, ...]:
-        """Make the tools that are new or have changed, and return all.
+        """Create the tools that are new or changed, and return all.
 
         Raises:
-            DuplicateToolError: two servers have a tool of one name, and `prefix` is ``"never"``.
+            DuplicateToolError: If two servers have a tool of the same name and `prefix` is ``"never"``.
         """
         listings = self._group.listings
         if listings == self._listings:
             return self.tools
         connections = self._group.connections
-        listed = {c.server.name: [t for t in c.listed.tools if self._admits(c, t)] for c in connections}
+        listed = {c.server.name: [t for t in c.listed.tools if self._accepts(c, t)] for c in connections}
         names = public_names({server: [tool.name for tool in tools] for server, tools in listed.items()}, self._prefix)
         made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
         for connection in connections:
             for described in listed[connection.server.name]:
                 key = (connection.server.name, described.name)
                 before = self._made.get(key)
-                # An unchanged tool stays the same object, so that what others keep by tool stays valid.
+                # An unchanged tool stays the same object, so caches by tool stay valid.
                 keep = before is not None and before[0] == described and before[1].name == names[key]
                 try:
-                    tool = before[1] if before is not None and keep else self._make(connection, described, names[key])
-                except ConfigurationError as error:  # one bad schema must not take the others away
+                    tool = before[1] if before is not None and keep else self._create(connection, described, names[key])
+                except ConfigurationError as error:  # one invalid tool must not remove the others
                     log_event(
                         logging.WARNING,
                         "mcp_tool_left_out",
                         server=connection.server.name,
                         tool=short_repr(described.name, 60),
-                        error=one_line(str(error), _LONGEST_ERROR),
+                        error=one_line(str(error), _MAX_ERROR_CHARACTERS),
                     )
                 else:
                     made[key] = (described, tool)
@@ -101,14 +100,14 @@ class ProvidedTools:
         self._listings = listings
         return self.tools
 
-    def _admits(self, connection: Connection, tool: McpTool) -> bool:
+    def _accepts(self, connection: Connection, tool: McpTool) -> bool:
         return self._filter is None or evaluate_predicate(self._filter(connection.server.name, tool), "filter")
 
-    def _make(self, connection: Connection, described: McpTool, name: str) -> Tool:
+    def _create(self, connection: Connection, described: McpTool, name: str) -> Tool:
         annotations = described.annotations
         title = described.title or (annotations.title if annotations is not None else None)
 
-        # Bound to `self`, which holds the group: servers live as long as one of their tools does.
+        # `self` holds the group, so servers run as long as one of their tools is referenced.
         def run(**arguments: Any) -> object:
             return loop.run(self._call(connection, described.name, arguments))
 
@@ -130,14 +129,14 @@ class ProvidedTools:
         self, connection: Connection, tool: str, arguments: dict[str, Any]
     ) -> Callable[[], Coroutine[Any, Any, object]]:
         if not connection.running and not connection.may_start:
-            refuse(connection)
+            raise_unavailable(connection)
 
         async def call() -> object:
             await self._group.reopen(connection)
             try:
                 result = await call_tool(connection, tool, arguments, self._on_progress)
-            except SessionLostError:  # nothing was run, so it may be asked again
-                await connection.over()
+            except SessionLostError:  # the server ran nothing, so a second call is safe
+                await connection.wait_ended()
                 await self._group.reopen(connection)
                 result = await call_tool(connection, tool, arguments, self._on_progress)
             return convert_result(result, server=connection.server.name, tool=tool)

@@ -1,4 +1,4 @@
-"""When a server that ended is started again."""
+"""Waits before a server that ended is started again."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Attempts", "Reconnect"]
 
 @dataclass(frozen=True, slots=True)
 class Reconnect:
-    """How long to wait before a server that ended is started again; nothing happens until it is needed.
+    """Exponential backoff for restarts of MCP servers; a restart happens only when a turn needs the server.
 
-    One that had worked is started again at once. If it ends again without having answered a call, or does not start,
-    the next attempt waits, and each further one longer.
+    A server that was ready before it ended is started again without a wait. If it ends again before it answered a
+    call, or does not start, the next attempt waits, and each further one waits longer.
 
     Args:
-        first: seconds of the first wait.
-        factor: by which each wait is longer than the one before.
-        longest: the most it will be.
+        first: The seconds of the first wait.
+        factor: The factor by which each wait grows.
+        longest: The upper limit of a wait, in seconds.
 
     Raises:
-        ConfigurationError: for numbers that cannot work.
+        ConfigurationError: If `first` is negative or above `longest`, or `factor` is below 1.
 
     Example:
         >>> [Reconnect(first=1, longest=5).wait(ends, started=True) for ends in range(1, 6)]
@@ -36,20 +36,23 @@ class Reconnect:
 
     def __post_init__(self) -> None:
         if not (0 <= self.first <= self.longest and self.factor >= 1):
-            raise ConfigurationError(
-                f"{self}: first must be from 0 to longest, and factor 1 or more: waits never become shorter"
-            )
+            raise ConfigurationError(f"first must be from 0 to longest, and factor 1 or more, got {self}")
 
     def wait(self, ends: int, *, started: bool) -> float:
-        """Seconds to wait when a server ended `ends` times in a row, the last time after it had `started` or before."""
+        """Return the seconds to wait before the next start.
+
+        Args:
+            ends: The number of times in a row that the server ended without an answered call in between.
+            started: Whether the server was ready before it ended the last time.
+        """
         if ends <= 1 and started:
             return 0.0
-        # Past this exponent every wait is the longest, while the power itself could overflow.
+        # A larger exponent could overflow, and every wait is `longest` by then.
         return float(min(self.longest, self.first * self.factor ** min(max(ends - 2, 0), 64)))
 
 
 class Attempts:
-    """How often a server ended in a row, and when it may be started again."""
+    """The count of times that a server ended in a row, and the time of its next start."""
 
     def __init__(self, reconnect: Reconnect | None, clock: Clock) -> None:
         self._reconnect = reconnect
@@ -58,26 +61,26 @@ class Attempts:
         self._next = 0.0
 
     def started(self) -> None:
-        """Note that it runs, so that no wait is left from before; the ends stay counted until it has `answered`."""
+        """Record that the server is ready: cancel the wait, but keep the count until `answered`."""
         self._next = 0.0
 
     def answered(self) -> None:
-        """Note that it works."""
+        """Record that the server answered a call."""
         self._ends = 0
 
     def ended(self, *, started: bool) -> None:
-        """Note that it ended, before or after it had started."""
+        """Record that the server ended, before or after it was ready."""
         self._ends += 1
         if self._reconnect is not None:
             self._next = self._clock.monotonic() + self._reconnect.wait(self._ends, started=started)
 
     @property
     def wait(self) -> float | None:
-        """Seconds until it may be started again; None if it is not to be."""
+        """The seconds until the server may be started again; None if it never may."""
         return None if self._reconnect is None else max(0.0, self._next - self._clock.monotonic())
 
-    def outlook(self, *, remote: bool) -> str:
-        """What the model is told of the server's tools; a remote server is not started, but reached."""
+    def describe_next(self, *, remote: bool) -> str:
+        """Return what the model reads about the next attempt; a remote server is reached rather than started."""
         wait = self.wait
         if wait is None:
             return "its tools cannot be used now"

@@ -1,4 +1,4 @@
-"""From the result of an MCP tool call to what a tool of this library returns."""
+"""Conversion of MCP tool results to the return values of tools."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["convert_result"]
 
 
 def convert_result(result: CallToolResult, *, server: str, tool: str) -> object:
-    """The result as text, as structured data where there is no text, and as media.
+    """Convert a result to text, structured data and media.
 
-    Servers repeat structured content as text for clients that know only text; so where there is text, the structured
-    copy is left out.
+    Servers repeat structured content as text for clients that support only text. If there is text, the structured
+    copy is dropped.
 
     Returns:
-        None for an empty result, text, a JSON value, one `Media`, or a list of text (or a JSON value) and media.
+        None for an empty result, a string, a JSON value, one `Media`, or a list of a string (or JSON value) and media.
 
     Raises:
-        McpToolError: the result says that it is an error.
+        McpToolError: If the result is marked as an error.
     """
     parts = [_convert_block(block) for block in result.content]
     text = "\n".join(part for part in parts if isinstance(part, str) and part)
@@ -67,4 +67,4 @@ def _media(mime_type: str, data: str) -> str | Media:
     try:
         return Media(mime_type, base64.b64decode(data, validate=True))
     except (binascii.Error, ValueError):
-        return f"[{mime_type}: {len(data)} characters that are not base64]"
+        return f"[{mime_type}: {len(data)} characters of invalid base64]"

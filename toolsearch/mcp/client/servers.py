@@ -1,4 +1,4 @@
-"""How MCP servers are named, started and reached."""
+"""Definitions of MCP servers: how to start or reach them, and their status."""
 
 from __future__ import annotations
 
@@ -9,37 +9,44 @@ from typing import Literal, TypeAlias
 
 from ...errors import ConfigurationError
 
-__all__ = ["HttpServer", "Server", "ServerStatus", "StdioServer"]
+__all__ = ["Handshake", "HttpServer", "Server", "ServerStatus", "StdioServer"]
 
 Handshake: TypeAlias = Literal["auto", "legacy"]
+"""The way a session starts: the newest protocol with a fallback, or the ``initialize`` request."""
 
 
-def _check(name: str, timeout: float, connect_timeout: float) -> None:
+def _validate(name: str, timeout: float, connect_timeout: float) -> None:
     if not name or not name.strip():
-        raise ConfigurationError("an MCP server needs a name: it is the source of its tools and their prefix")
+        raise ConfigurationError(
+            f"name of an MCP server must be a non-empty string, got {name!r}: it is the source of the server's tools "
+            "and their prefix"
+        )
     for label, value in (("timeout", timeout), ("connect_timeout", connect_timeout)):
         if not value > 0:
-            raise ConfigurationError(f"{label} of MCP server {name!r} must be more than 0 seconds, not {value!r}")
+            raise ConfigurationError(f"MCP server {name!r}: {label} must be more than 0 seconds, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
-    """An MCP server that runs as a child process and speaks over its standard input and output.
+    """An MCP server that runs as a child process and communicates over standard input and output.
 
-    Its standard error never reaches the terminal; the end of it is quoted in error messages. Its environment is `env`
-    over the few variables that are safe to inherit (``PATH``, ``HOME`` and the like).
+    The server's standard error is not shown on the terminal; error messages quote its end. The process inherits only
+    variables that are safe to pass on (``PATH``, ``HOME`` and similar), plus `env`.
 
     Args:
-        name: the source of its tools, and their prefix where one is needed.
-        command: the executable.
-        args: its arguments.
-        env: variables to add; not shown by ``repr``.
-        cwd: its working directory.
-        timeout: seconds a call may take.
-        connect_timeout: seconds that start, handshake and listing may take together, and so how long the first turn may
-            wait for it; listing again later may take as long, beside the turns.
-        handshake: ``"auto"`` asks for the newest protocol and falls back to the ``initialize`` handshake;
-            ``"legacy"`` starts with the latter, for servers that do not answer the question.
+        name: The source of the server's tools, and their prefix if they need one.
+        command: The executable.
+        args: Its command-line arguments.
+        env: Environment variables to add. ``repr`` does not show them.
+        cwd: The working directory of the process.
+        timeout: The seconds that one tool call may take.
+        connect_timeout: The seconds that start, handshake and the first tool list may take together. This is also
+            the longest that the first turn waits for the server. Later tool lists have the same limit.
+        handshake: ``"auto"`` asks for the newest protocol and falls back to the ``initialize`` request.
+            ``"legacy"`` starts with ``initialize``, for servers that do not answer anything else.
+
+    Raises:
+        ConfigurationError: If the name is empty, a timeout is not positive, or `args` is one string.
 
     Example:
         >>> StdioServer("git", "uvx", ["mcp-server-git"], env={"TOKEN": "secret"})
@@ -58,9 +65,11 @@ handshake='auto')
 
     def __post_init__(self) -> None:
         if isinstance(self.args, str):
-            raise ConfigurationError(f"args of MCP server {self.name!r} must be a sequence of strings, not one string")
+            raise ConfigurationError(
+                f"MCP server {self.name!r}: args must be a sequence of strings, not one string, got {self.args!r}"
+            )
         object.__setattr__(self, "args", tuple(self.args))
-        _check(self.name, self.timeout, self.connect_timeout)
+        _validate(self.name, self.timeout, self.connect_timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +77,15 @@ class HttpServer:
     """An MCP server reached over streamable HTTP.
 
     Args:
-        name: the source of its tools, and their prefix where one is needed.
-        url: its endpoint.
-        headers: sent with every request, e.g. an authorization; not shown by ``repr``.
-        timeout: seconds a call may take.
-        connect_timeout: seconds that handshake and listing may take together, as for `StdioServer`.
-        handshake: as for `StdioServer`.
+        name: The source of the server's tools, and their prefix if they need one.
+        url: The endpoint.
+        headers: Headers of every request, such as an authorization. ``repr`` does not show them.
+        timeout: The seconds that one tool call may take.
+        connect_timeout: The seconds that handshake and the first tool list may take together, as in `StdioServer`.
+        handshake: The way the session starts, as in `StdioServer`.
+
+    Raises:
+        ConfigurationError: If the name is empty, a timeout is not positive, or the URL is not an HTTP address.
 
     Example:
         >>> HttpServer("docs", "https://example.org/mcp", headers={"Authorization": "Bearer secret"}).url
@@ -88,28 +100,33 @@ class HttpServer:
     handshake: Handshake = "auto"
 
     def __post_init__(self) -> None:
-        _check(self.name, self.timeout, self.connect_timeout)
+        _validate(self.name, self.timeout, self.connect_timeout)
         if not self.url.startswith(("http://", "https://")):
             raise ConfigurationError(
-                f"url of MCP server {self.name!r} must start with http:// or https://: {self.url!r}"
+                f"MCP server {self.name!r}: url must start with http:// or https://, got {self.url!r}"
             )
 
 
 Server: TypeAlias = StdioServer | HttpServer
+"""Any definition of an MCP server."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """How a server is doing.
+    """The status of one server of `McpTools`.
 
     Args:
-        name: its name here.
-        state: ``"new"`` before it was first connected, ``"ready"``, ``"failed"`` (did not start), ``"stopped"`` (ended
+        name: The name given in `StdioServer` or `HttpServer`.
+        state: ``"new"`` before the first connection, ``"ready"``, ``"failed"`` (did not start), ``"stopped"`` (ended
             by itself) or ``"closed"`` (by `McpTools.close`).
-        tools: the number of its tools, after the filter.
-        title: what it calls itself.
-        version: the version it reports.
-        error: what went wrong, with the end of its stderr.
+        tools: The number of provided tools, after the filter.
+        title: The title that the server reports.
+        version: The version that the server reports.
+        error: What went wrong, with the end of the server's standard error.
+
+    Example:
+        >>> ServerStatus("git", "ready", tools=12).error is None
+        True
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How clients of a served set of tools learn that it changed."""
+"""Notifications to MCP clients that the served tools changed."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
     from mcp.server.subscriptions import SubscriptionBus
 
-__all__ = ["Announcer"]
+__all__ = ["ChangeNotifier"]
 
-_SESSIONS = 1000
+_MAX_SESSIONS = 1000
 
 
-class Announcer:
-    """Tells clients of a running server that its tools changed: those that listen, and those of the old protocol."""
+class ChangeNotifier:
+    """Notifications to the clients of a running server: to subscribers, and to clients of older protocols."""
 
     def __init__(self, bus: SubscriptionBus) -> None:
         from cachetools import LRUCache
 
-        self._sessions: LRUCache[Hashable, ServerSession] = LRUCache(_SESSIONS)
+        self._sessions: LRUCache[Hashable, ServerSession] = LRUCache(_MAX_SESSIONS)
         self._bus = bus
         self._thread = 0
         self._token: EventLoopToken | None = None
         self._wake: anyio.Event | None = None
 
     def remember(self, session: Hashable, client: ServerSession) -> None:
-        """Note how to reach the client of a session."""
+        """Store the client of a session for later notifications."""
         self._sessions[session] = client
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[Announcer]:
-        """Announce from now until the end of the block, on this event loop."""
+    async def open(self) -> AsyncIterator[ChangeNotifier]:
+        """Send notifications on this event loop until the end of the block."""
         import anyio
         from anyio.lowlevel import current_token
 
         self._thread, self._token, self._wake = threading.get_ident(), current_token(), anyio.Event()
         async with anyio.create_task_group() as group:
-            group.start_soon(self._tell_when_woken)
+            group.start_soon(self._notify_when_woken)
             try:
                 yield self
             finally:
                 group.cancel_scope.cancel()
 
-    def changed(self) -> None:
-        """Have every client told soon; from any thread."""
+    def notify_soon(self) -> None:
+        """Notify every client soon; callable from any thread."""
         from anyio.from_thread import run_sync
 
         if threading.get_ident() == self._thread:
@@ -63,22 +63,22 @@ class Announcer:
         if self._wake is not None:
             self._wake.set()
 
-    async def _tell_when_woken(self) -> None:
+    async def _notify_when_woken(self) -> None:
         import anyio
 
         assert self._wake is not None
         while True:
             await self._wake.wait()
-            self._wake = anyio.Event()  # a change from here on is told again
-            await self.tell()
+            self._wake = anyio.Event()  # a later change needs another notification
+            await self.notify()
 
-    async def tell(self, session: Hashable = None) -> None:
-        """Tell every client, or, as far as they can be told apart, that of one session."""
+    async def notify(self, session: Hashable = None) -> None:
+        """Notify every client, or only the client of `session` where the protocol allows it."""
         from mcp.server.subscriptions import ToolsListChanged
 
         await self._bus.publish(ToolsListChanged())
-        told = list(self._sessions.values()) if session is None else [self._sessions.get(session)]
-        for client in told:
+        clients = list(self._sessions.values()) if session is None else [self._sessions.get(session)]
+        for client in clients:
             if client is not None:
-                with suppress(Exception):  # it has left
+                with suppress(Exception):  # the client disconnected
                     await client.send_tool_list_changed()

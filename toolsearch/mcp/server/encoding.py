@@ -1,4 +1,4 @@
-"""From tools and results of this library to what an MCP client receives."""
+"""Conversion of tools and tool results to the types of MCP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["describe_tool", "to_call_result"]
 
 
 def describe_tool(tool: Tool, *, read_only: bool) -> McpTool:
-    """The definition that a client lists: what a model reads, and nothing of where the tool comes from."""
+    """Return the definition that a client lists; it does not contain the source of the tool."""
     from mcp_types import Tool as McpTool
     from mcp_types import ToolAnnotations
 
@@ -31,17 +31,17 @@ def describe_tool(tool: Tool, *, read_only: bool) -> McpTool:
 
 
 def to_call_result(message: ToolMessage) -> CallToolResult:
-    """The result of a call: its text, then its media as content of their own."""
+    """Return the result of a call: its text, followed by its media as separate content."""
     from mcp_types import CallToolResult, TextContent
 
-    text = _without_stand_ins(message)
+    text = _text_without_placeholders(message)
     content: list[ContentBlock] = [TextContent(text=text)] if text or not message.media else []
     content.extend(map(_block, message.media))
     return CallToolResult(content=content, is_error=message.is_error)
 
 
-def _without_stand_ins(message: ToolMessage) -> str:
-    """The text without the lines that stand for media, since these come too."""
+def _text_without_placeholders(message: ToolMessage) -> str:
+    """Return the text without the placeholder lines of media, which are sent as content."""
     lines = message.text.split("\n")
     for medium in message.media:
         if (line := in_place_of(medium)) in lines:

@@ -1,4 +1,4 @@
-"""Tool search for MCP clients: each session lists `tool_search` and what it has found."""
+"""Tool search for MCP clients: each session lists `tool_search` and the tools revealed to it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["Gateway", "GatewayTurn"]
 
 
 class Gateway:
-    """Sessions of MCP clients over a `Disclosure`. Each request is a turn of its own, as MCP has no turns.
+    """The sessions of MCP clients over a `Disclosure`. Each request is a turn, because MCP does not have turns.
 
     Args:
-        search: an index, the name of one, True for the default, or a `Disclosure` with settings of yours.
-        pinned: tools that are always listed.
+        search: An index, the name of one, True for the default index, or a `Disclosure`.
+        pinned: The tools that are always listed.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Gateway:
         self._set: tuple[tuple[Tool, ...], ToolSet] = ((), ToolSet())
 
     def open(self, session: Hashable, tools: tuple[Tool, ...]) -> GatewayTurn:
-        """Begin a request of a session; blocking, as it may build an index."""
+        """Start a request of a session. Blocks, because it may build an index."""
         known, references = self._set
         if known != tools:  # tools compare by identity
             references = ToolSet(tool.reference for tool in tools)
@@ -49,11 +49,11 @@ class Gateway:
 
 
 class GatewayTurn:
-    """One request of one session. Close it.
+    """One request of one session; the caller must close it.
 
     Attributes:
-        listed: what the session's client is shown.
-        tools: what may run, by name.
+        listed: The tools that the client sees.
+        tools: The tools that may run, by name.
     """
 
     def __init__(self, turn: DisclosureTurn, tools: dict[str, Tool]) -> None:
@@ -64,12 +64,12 @@ class GatewayTurn:
         self.tools = {**tools, **{tool.name: tool for tool in search}}
 
     def intercept(self, call: ToolCall) -> ToolMessage | None:
-        """The answer to a call that is not to run, or None; as `ToolSearchAdvisor` does it."""
+        """Return the result of a call that must not run, as `ToolSearchAdvisor` does; None for a call that may run."""
         return answer_call(self._turn, call)
 
     @property
-    def disclosed(self) -> bool:
-        """Whether the request made the list longer."""
+    def revealed_tools(self) -> bool:
+        """Whether the request revealed tools."""
         return bool(self._turn.revealed)
 
     def close(self) -> None:

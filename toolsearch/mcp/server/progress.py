@@ -1,4 +1,4 @@
-"""How far a served tool has come, told from wherever it runs."""
+"""Progress reports of served tools, from the event loop or a worker thread."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from typing import TypeAlias
 __all__ = ["SendProgress", "progress_to", "report_progress"]
 
 SendProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
-_Step: TypeAlias = tuple[float, float | None, str | None]
-_report: ContextVar[Callable[[_Step], None] | None] = ContextVar("toolsearch_mcp_progress", default=None)
+_Report: TypeAlias = tuple[float, float | None, str | None]
+_MAX_PENDING_REPORTS = 1000
+_report: ContextVar[Callable[[_Report], None] | None] = ContextVar("toolsearch_mcp_progress", default=None)
 
 
 def report_progress(progress: float, total: float | None = None, message: str | None = None) -> None:
-    """Tell the client of a served tool's call how far it has come; elsewhere, and if it did not ask, nothing happens.
+    """Report the progress of a tool call to the MCP client that made it.
 
-    Works in sync tools, which run in a thread, as in async ones, and never waits for the client.
+    Does nothing outside a call of a served tool, or if the client did not ask for progress. Works in sync and async
+    tools, and never waits for the client.
 
     Args:
-        progress: more than what was told before.
-        total: what it will be at the end, if that is known.
-        message: what is being done.
+        progress: The progress so far, in any unit; it must grow with each report.
+        total: The final value of `progress`, if known.
+        message: A description of the current step.
 
     Example:
         >>> report_progress(1, 3, "reading")
@@ -35,26 +37,26 @@ def report_progress(progress: float, total: float | None = None, message: str | 
 
 @asynccontextmanager
 async def progress_to(send: SendProgress) -> AsyncIterator[None]:
-    """While it is open, pass what `report_progress` is told in this context to `send`; at the end all has been sent."""
+    """Pass the reports of this context to `send` until the end of the block; the exit waits until all are sent."""
     import anyio
     from anyio.from_thread import run_sync
     from anyio.lowlevel import current_token
 
-    steps, received = anyio.create_memory_object_stream[_Step](1000)
+    reports, received = anyio.create_memory_object_stream[_Report](_MAX_PENDING_REPORTS)
     token, thread = current_token(), threading.get_ident()
 
-    def report(step: _Step) -> None:
-        # A tool that outlives its call, or a client that does not read: progress is not worth an error.
+    def report(entry: _Report) -> None:
+        # A report after the end of the call, or to a client that does not read, is dropped without an error.
         with suppress(anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError):
             if threading.get_ident() == thread:
-                steps.send_nowait(step)
+                reports.send_nowait(entry)
             else:
-                run_sync(steps.send_nowait, step, token=token)
+                run_sync(reports.send_nowait, entry, token=token)
 
     async def forward() -> None:
         async with received:
-            async for step in received:
-                await send(*step)
+            async for entry in received:
+                await send(*entry)
 
     async with anyio.create_task_group() as group:
         group.start_soon(forward)
@@ -63,4 +65,4 @@ async def progress_to(send: SendProgress) -> AsyncIterator[None]:
             yield
         finally:
             _report.reset(reset)
-            steps.close()
+            reports.close()

@@ -1,4 +1,4 @@
-"""The SDK's server with our answers in it: what it says it can do, and who announces changes while it runs."""
+"""The SDK's server with the request handlers of `McpServer`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from .change_notifier import Announcer
+from .change_notifier import ChangeNotifier
 
 if TYPE_CHECKING:
     from mcp.server import NotificationOptions, Server
@@ -21,21 +21,21 @@ def sdk_server(
     *,
     version: str,
     instructions: str | None,
-    changes: bool,
-    announcers: list[Announcer],
+    notifies_changes: bool,
+    notifiers: list[ChangeNotifier],
     on_list: Callable[[ServerRequestContext[Any], PaginatedRequestParams | None], Awaitable[ListToolsResult]],
     on_call: Callable[[ServerRequestContext[Any], CallToolRequestParams], Awaitable[CallToolResult]],
 ) -> Server[Any]:
-    """Return a server of tools, to be run over any transport.
+    """Return a server of tools for any transport.
 
     Args:
-        name: what it calls itself.
-        version: the version it tells.
-        instructions: what clients may tell their model about it.
-        changes: whether it tells clients that its tools changed.
-        announcers: holds one more while the server runs.
-        on_list: answers ``tools/list``.
-        on_call: answers ``tools/call``.
+        name: The name that the server reports.
+        version: The version that the server reports.
+        instructions: A text about the server that clients may give to their model.
+        notifies_changes: Whether the server notifies clients when its tools change.
+        notifiers: The list that contains the server's notifier while it runs.
+        on_list: The handler of ``tools/list``.
+        on_call: The handler of ``tools/call``.
     """
     from mcp.server import NotificationOptions, Server
     from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
@@ -43,21 +43,21 @@ def sdk_server(
     bus = InMemorySubscriptionBus()
 
     class SdkServer(Server[Any]):
-        # Its HTTP side asks for the options without saying what this server notifies of.
+        # The SDK's HTTP transport asks for the options without the notifications of this server.
         def create_initialization_options(
             self, notification_options: NotificationOptions | None = None, *args: Any, **kwargs: Any
         ) -> Any:
-            notifies = notification_options or NotificationOptions(tools_changed=changes)
+            notifies = notification_options or NotificationOptions(tools_changed=notifies_changes)
             return super().create_initialization_options(notifies, *args, **kwargs)
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
-        async with Announcer(bus).open() as announcer:
-            announcers.append(announcer)
+        async with ChangeNotifier(bus).open() as notifier:
+            notifiers.append(notifier)
             try:
                 yield
             finally:
-                announcers.remove(announcer)
+                notifiers.remove(notifier)
 
     return SdkServer(
         name,
@@ -66,5 +66,5 @@ def sdk_server(
         lifespan=lifespan,
         on_list_tools=on_list,
         on_call_tool=on_call,
-        on_subscriptions_listen=ListenHandler(bus) if changes else None,
+        on_subscriptions_listen=ListenHandler(bus) if notifies_changes else None,
     )

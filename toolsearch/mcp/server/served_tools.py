@@ -1,4 +1,4 @@
-"""The tools a server offers at the moment; where a provider's have changed, clients are told."""
+"""The current tools of a server; clients are notified when those of a provider change."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from ...errors import ToolSearchError
 from ...tools.collect import ToolLike, expand_tools, name_tools, resolve_tools
 from ...tools.threads import run_in_worker_thread
 from ...tools.tool import Tool
-from .change_notifier import Announcer
+from .change_notifier import ChangeNotifier
 
 __all__ = ["ServedTools"]
 
 
 class ServedTools:
-    """Tools under the names that clients see.
+    """The served tools, under the names that clients see.
 
     Args:
-        tools: whatever `ChatClient` takes.
-        announcers: those of the servers that run.
+        tools: The tools, in any form that `ChatClient` accepts.
+        notifiers: The notifiers of the running servers.
 
     Attributes:
-        change: whether a provider is among them, whose tools may change.
+        may_change: Whether the tools include a provider, whose tools may change.
     """
 
-    def __init__(self, tools: Iterable[ToolLike] | ToolLike, announcers: Sequence[Announcer]) -> None:
+    def __init__(self, tools: Iterable[ToolLike] | ToolLike, notifiers: Sequence[ChangeNotifier]) -> None:
         self._found = expand_tools(tools)
-        self._announcers = announcers
-        self.change = not all(isinstance(tool, Tool) for tool in self._found)
+        self._notifiers = notifiers
+        self.may_change = not all(isinstance(tool, Tool) for tool in self._found)
         self._named = name_tools(tool for tool in self._found if isinstance(tool, Tool))
-        self._listed = not self.change
+        self._listed = not self.may_change
 
     async def current(self) -> tuple[Tool, ...]:
-        """Return the tools of this moment; a change since they were last asked for is told to clients."""
-        if not self.change:
+        """Return the current tools; notify clients if they changed since the last call."""
+        if not self.may_change:
             return self._named
-        tools = await run_in_worker_thread(partial(resolve_tools, self._found))  # a provider may take its time
+        tools = await run_in_worker_thread(partial(resolve_tools, self._found))  # a provider may block
         named = name_tools(tools)
         if named != self._named:  # tools compare by identity
             self._named, before = named, self._listed
             self._listed = True
-            for announcer in self._announcers if before else ():
-                await announcer.tell()
+            for notifier in self._notifiers if before else ():
+                await notifier.notify()
         return self._named
 
-    async def look_for_changes(self) -> None:
-        """Tell clients of a change that no request has shown yet; a provider that fails is heard of at the next one."""
-        if self.change:
+    async def notify_if_changed(self) -> None:
+        """Notify clients of a change now; the error of a provider that fails is left to the next request."""
+        if self.may_change:
             with suppress(ToolSearchError):
                 await self.current()

@@ -1,4 +1,4 @@
-"""Any tools of this library as an MCP server, over stdio or streamable HTTP."""
+"""`McpServer`: the tools of this library as an MCP server, over stdio or streamable HTTP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...messages import ToolCall, ToolMessage
 from ...tools.collect import ToolLike
 from ...tools.threads import run_in_worker_thread
 from ...tools.tool import Tool
-from .change_notifier import Announcer
+from .change_notifier import ChangeNotifier
 from .encoding import describe_tool, to_call_result
 from .progress import SendProgress, progress_to
 from .sdk_server import sdk_server
@@ -43,32 +43,33 @@ _STDIO = "stdio"
 
 
 class McpServer:
-    """Serves tools to MCP clients; what a model would be told of a call here, a client is told there.
+    """An MCP server for any tools of this library, over stdio or streamable HTTP.
 
-    Arguments are checked against the schema, sync tools run in worker threads, a failure is a result that says what to
-    change, images are images, and a call that the client cancels is cancelled. Tools with ``concurrent=False`` of one
-    source wait for each other, whichever client calls them. Tools of a provider, such as `McpTools`, are those of the
-    moment; when they have changed, clients are told.
+    A client gets the results that a model would get from `ChatClient`. Arguments are checked against the schema, a
+    failed call is a result that says what to change, and images stay images. Sync tools run in worker threads. A call
+    that the client cancels is cancelled. Tools of one source with ``concurrent=False`` run one at a time, whichever
+    client calls them. If a provider such as `McpTools` changes its tools, clients are notified.
 
     Args:
-        tools: whatever `ChatClient` takes.
-        name: what the server calls itself.
-        version: the version it tells.
-        instructions: what clients may tell their model about it.
-        context: values for tools, as `ChatClient` takes them. Nothing that a client sends is added.
-        read_only: whether a tool only reads. Clients may run such tools side by side and without asking, so none is
-            said to unless this says so.
-        tool_search: True, an index or the name of one makes the server a gateway: a client's session lists
-            `tool_search`, pinned tools, and what it has found; the client is told when it finds more. A `Disclosure`
-            brings settings and eviction of yours.
-        pinned: tools that a gateway always lists, as `ToolSearchAdvisor` takes them.
-        session_key: the session of a request over HTTP by its headers, in lower case; by default that of the transport.
-            Where there is none, as in the protocol of 2026 over HTTP, a gateway lists all tools.
+        tools: The tools, in any form that `ChatClient` accepts.
+        name: The name that the server reports.
+        version: The version that the server reports.
+        instructions: A text about the server that clients may give to their model.
+        context: Values for tools, as in `ChatClient`. Nothing that a client sends is added.
+        read_only: A predicate of a tool that only reads. Clients may run such tools in parallel and without asking the
+            user, so by default no tool is annotated as read-only.
+        tool_search: True, an index or the name of one makes the server a gateway. The session of a client lists
+            `tool_search`, the pinned tools and the revealed tools, and the client is notified when a search reveals
+            more. Pass a `Disclosure` for other settings and eviction.
+        pinned: Tools that a gateway always lists, as in `ToolSearchAdvisor`.
+        session_key: A function from the headers of an HTTP request (lower-case names) to the session. The default is
+            the session of the transport. Without a session, as in the protocol of 2026 over HTTP, a gateway lists all
+            tools.
 
     Raises:
-        ConfigurationError: for what is not a tool.
-        DuplicateToolError: for two tools of one name.
-        MissingExtraError: the extra ``mcp`` is not installed.
+        ConfigurationError: If the name is empty or `tools` contains something that is not a tool.
+        DuplicateToolError: If two tools have the same name.
+        MissingExtraError: If the extra ``mcp`` is not installed.
 
     Example:
         >>> def add(a: int, b: int) -> int:
@@ -94,15 +95,15 @@ class McpServer:
     ) -> None:
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtraError("mcp", "McpServer")
-        if not isinstance(name, str) or not name.strip():
-            raise ConfigurationError(f"an MCP server needs a name, not {name!r}")
+        if not name.strip():
+            raise ConfigurationError(f"name must be a non-empty string, got {name!r}")
         self.name = name
         self.version = version
         self.instructions = instructions
         self._context = dict(context or {})
         self._read_only = read_only
-        self._announcers: list[Announcer] = []
-        self._tools = ServedTools(tools, self._announcers)
+        self._notifiers: list[ChangeNotifier] = []
+        self._tools = ServedTools(tools, self._notifiers)
         self._lanes: dict[str | None, anyio.Lock] = {}
         self._session_key = session_key or _transport_session
         self._gateway: Gateway | None = None
@@ -115,45 +116,54 @@ class McpServer:
     # ------------------------------------------------------------------ ways to run
 
     def run_stdio(self) -> None:
-        """Serve the client at the other end of standard input and output until it leaves.
+        """Serve one client over standard input and output until it disconnects.
 
-        What tools print goes to standard error meanwhile.
+        The output of ``print`` in tools goes to standard error.
         """
         import anyio
 
         anyio.run(self.arun_stdio)
 
     async def arun_stdio(self) -> None:
-        """As `run_stdio`, on an event loop that runs already."""
+        """Serve one client as `run_stdio` does, on the running event loop."""
         from mcp.server.stdio import stdio_server
 
         server = self._sdk_server()
         async with stdio_server() as (read, write):
-            with redirect_stdout(sys.stderr):  # what is left in its buffer at the end would reach the client
+            with redirect_stdout(sys.stderr):  # buffered output would reach the client at exit
                 await server.run(read, write, server.create_initialization_options())
 
     def run_http(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp") -> None:
-        """Serve streamable HTTP at ``http://host:port/path`` until the process is told to end.
+        """Serve streamable HTTP at ``http://host:port/path`` until the process is interrupted.
 
-        There is no authentication: where others can reach `host`, put `asgi_app` behind something that has it.
+        There is no authentication. If others can reach `host`, serve `asgi_app` behind a layer that authenticates.
+
+        Args:
+            host: The address to listen on.
+            port: The port to listen on.
+            path: The path of the endpoint.
         """
         import uvicorn
 
         uvicorn.Server(uvicorn.Config(self.asgi_app(host=host, path=path), host=host, port=port)).run()
 
     def asgi_app(self, *, host: str = "127.0.0.1", path: str = "/mcp") -> Starlette:
-        """The server as an ASGI application, for a web server or framework of yours; its lifespan must be run.
+        """Return the server as an ASGI application for a web server or framework, which must run its lifespan.
 
         Args:
-            host: where it is reached; at a local one, requests for other hosts are refused (DNS rebinding).
-            path: the endpoint.
+            host: The address of the server. On a local one, requests for other hosts are refused, as a protection
+                against DNS rebinding.
+            path: The path of the endpoint.
         """
         return self._sdk_server().streamable_http_app(host=host, streamable_http_path=path)
 
     def tools_changed(self) -> None:
-        """Tell clients that the tools may have changed; from any thread. Changes seen at a call are told anyway."""
-        for announcer in tuple(self._announcers):
-            announcer.changed()
+        """Notify clients that the tools may have changed; callable from any thread.
+
+        Changes that the server sees during a request are notified without this.
+        """
+        for notifier in tuple(self._notifiers):
+            notifier.notify_soon()
 
     def __repr__(self) -> str:
         return f"<McpServer {self.name!r}>"
@@ -165,8 +175,8 @@ class McpServer:
             self.name,
             version=self.version,
             instructions=self.instructions,
-            changes=self._tools.change or self._gateway is not None,
-            announcers=self._announcers,
+            notifies_changes=self._tools.may_change or self._gateway is not None,
+            notifiers=self._notifiers,
             on_list=self._list,
             on_call=self._call,
         )
@@ -180,9 +190,9 @@ class McpServer:
             tools = await self._tools.current()
             async with self._turn(session, tools) as turn:
                 tools = turn.listed if turn is not None else tools
-        except ToolSearchError as error:  # a provider failed; others may say more than a client should read
+        except ToolSearchError as error:  # only these messages are meant for a client
             raise MCPError(INTERNAL_ERROR, f"the tools cannot be listed: {error}") from error
-        return ListToolsResult(tools=[describe_tool(tool, read_only=self._only_reads(tool)) for tool in tools])
+        return ListToolsResult(tools=[describe_tool(tool, read_only=self._is_read_only(tool)) for tool in tools])
 
     async def _call(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         session = self._session_of(ctx)
@@ -197,10 +207,10 @@ class McpServer:
                     message = await self._run(call, runnable, ctx.session.report_progress, session)
         except ToolSearchError as error:
             message = ToolMessage(call.id, call.name, str(error), is_error=True)
-        if turn is not None and turn.disclosed:
-            for announcer in self._announcers:
-                await announcer.tell(session)
-        await self._tools.look_for_changes()
+        if turn is not None and turn.revealed_tools:
+            for notifier in self._notifiers:
+                await notifier.notify(session)
+        await self._tools.notify_if_changed()
         return to_call_result(message)
 
     async def _run(
@@ -216,7 +226,7 @@ class McpServer:
 
     @asynccontextmanager
     async def _turn(self, session: str | None, tools: tuple[Tool, ...]) -> AsyncIterator[GatewayTurn | None]:
-        """A gateway's view of a request; None where all tools are offered."""
+        """Open a gateway's turn for a request; None if the session lists all tools."""
         if self._gateway is None or session is None:
             yield None
             return
@@ -226,7 +236,7 @@ class McpServer:
         finally:
             turn.close()
 
-    def _only_reads(self, tool: Tool) -> bool:
+    def _is_read_only(self, tool: Tool) -> bool:
         return self._read_only is not None and bool(self._read_only(tool))
 
     def _lane(self, source: str | None) -> anyio.Lock:
@@ -235,11 +245,11 @@ class McpServer:
         return self._lanes.setdefault(source, anyio.Lock())
 
     def _session_of(self, ctx: ServerRequestContext[Any]) -> str | None:
-        """The client's session: one over stdio, over HTTP what `session_key` says."""
+        """Return the client's session: a constant over stdio, the result of `session_key` over HTTP."""
         session = _STDIO if ctx.request is None else self._session_key(ctx.request.headers)
-        if session is not None and (self._tools.change or self._gateway is not None):
-            for announcer in self._announcers:
-                announcer.remember(session, ctx.session)
+        if session is not None and (self._tools.may_change or self._gateway is not None):
+            for notifier in self._notifiers:
+                notifier.remember(session, ctx.session)
         return session
 
 
@@ -253,23 +263,23 @@ def serve_mcp(
     port: int = 8000,
     **options: Any,
 ) -> None:
-    """Serve tools until the client leaves (stdio) or the process is told to end (http).
+    """Serve tools until the client disconnects (stdio) or the process is interrupted (HTTP).
 
     Args:
-        tools: whatever `ChatClient` takes.
-        name: what the server calls itself.
-        version: the version it tells.
+        tools: The tools, in any form that `ChatClient` accepts.
+        name: The name that the server reports.
+        version: The version that the server reports.
         transport: ``"stdio"``, or ``"http"`` at ``http://host:port/mcp``.
-        host: see `McpServer.run_http`.
-        port: see `McpServer.run_http`.
-        options: further ones of `McpServer`.
+        host: The address to listen on, for HTTP.
+        port: The port to listen on, for HTTP.
+        options: Further arguments of `McpServer`.
 
     Raises:
-        ConfigurationError: for an unknown transport, or what `McpServer` refuses.
-        MissingExtraError: the extra ``mcp`` is not installed.
+        ConfigurationError: If the transport is unknown, or for the reasons given in `McpServer`.
+        MissingExtraError: If the extra ``mcp`` is not installed.
     """
     if transport not in ("stdio", "http"):
-        raise ConfigurationError(f"transport must be 'stdio' or 'http', not {transport!r}")
+        raise ConfigurationError(f"transport must be 'stdio' or 'http', got {transport!r}")
     server = McpServer(tools, name=name, version=version, **options)
     if transport == "stdio":
         server.run_stdio()

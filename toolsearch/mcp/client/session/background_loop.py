@@ -1,9 +1,9 @@
 """One background event loop for all MCP servers, so that their tools work from any thread and any driver.
 
-An MCP session belongs to the event loop and the task that opened it, while tools are called from plain threads, from
+An MCP session belongs to the event loop and the task that opened it. Tools are called from plain threads, from
 short-lived loops (`asyncio.run`) and from long-lived ones. So all sessions live on one loop in one daemon thread. The
-thread is counted, not configured: every open connection and every operation under way holds it, the first one starts
-it and the last one ends it.
+thread is reference-counted: every open connection and every running operation holds it. The first holder starts the
+thread and the last one stops it.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from .exit_code import keep_exit_codes
+from .exit_code import record_processes
 
 __all__ = ["LoopThread", "arun", "hold", "release", "run", "start"]
 
 T = TypeVar("T")
 
-# A server gets two seconds to leave by itself and two more to heed SIGTERM; past that the exit of the program goes on.
-_EXIT_GRACE = 10.0
+# The SDK gives a server two seconds to exit and two more after SIGTERM. Then the program exits anyway.
+_EXIT_TIMEOUT_SECONDS = 10.0
 
 
 class LoopThread:
-    """A daemon thread that runs one event loop until it is asked to stop.
+    """A daemon thread that runs one event loop until `stop`.
 
-    When it stops, the tasks still on its loop are cancelled and awaited, and futures nobody will complete any more are
-    cancelled, so that no caller waits for ever.
+    At the stop, the tasks on its loop are cancelled and awaited. Unfinished futures are cancelled, so no caller waits
+    forever.
     """
 
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.finished: Future[None] = Future()
-        self.finished.set_running_or_notify_cancel()  # from here on a waiter's cancellation cannot reach it
+        self.finished.set_running_or_notify_cancel()  # a waiter can no longer cancel it
         self._pending: set[Future[Any]] = set()
-        self._over = False
+        self._stopped = False
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self.thread = threading.Thread(target=self._run, args=(started,), name="toolsearch-mcp", daemon=True)
         self.thread.start()
@@ -50,7 +50,7 @@ class LoopThread:
         async def serve() -> None:
             stop = asyncio.Event()
             loop = asyncio.get_running_loop()
-            keep_exit_codes(loop)
+            record_processes(loop)
             started.set_result((loop, stop))
             await stop.wait()
 
@@ -61,51 +61,51 @@ class LoopThread:
                 raise
             started.set_exception(error)
         finally:
-            self._over = True
+            self._stopped = True
             for future in list(self._pending):
                 future.cancel()
             self.finished.set_result(None)
 
     def submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
-        """Run `work` on the loop, in a copy of the caller's context; cancelling the future cancels it there."""
+        """Run `work` on the loop in a copy of the caller's context; cancelling the future cancels the work."""
         coroutine = _on_asyncio(work)
         try:
             future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
-        except RuntimeError:  # the loop is closed: the interpreter is on its way out
+        except RuntimeError:  # the loop is closed because the interpreter exits
             coroutine.close()
             raise
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
-        if self._over:
+        if self._stopped:
             future.cancel()
         return future
 
     def call_soon(self, callback: Callable[[], object]) -> None:
-        """Run `callback` on the loop soon. Takes no lock and never waits, so a finalizer may call it."""
+        """Run `callback` on the loop soon, without waiting or locking; safe in finalizers."""
         try:
             self.loop.call_soon_threadsafe(callback)
         except RuntimeError:
-            return  # closed: whatever it was, its task has been cancelled already
+            return  # the loop is closed and its tasks were cancelled
 
     def stop(self) -> None:
-        """Ask the loop to end; it cancels and awaits what still runs on it."""
+        """Ask the loop to end; it cancels and awaits its tasks."""
         self.call_soon(self._stop.set)
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait for the end, unless this is the thread itself."""
+        """Wait for the end of the thread; in the thread itself, return at once."""
         if threading.current_thread() is not self.thread:
             self.thread.join(timeout)
 
 
 async def _on_asyncio(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     sniffio = sys.modules.get("sniffio")
-    if sniffio is not None:  # the caller's context, which this is a copy of, may say that trio is running
+    if sniffio is not None:  # the copied context of a caller on trio names trio
         sniffio.current_async_library_cvar.set("asyncio")
     return await work()
 
 
 class _Shared:
-    """The process's loop thread and the number of those who need it."""
+    """The process's loop thread and the number of its holders."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -114,7 +114,7 @@ class _Shared:
         self.hooked = False
 
     def forget(self) -> None:
-        """In a forked child the thread does not exist, and the lock may have been held by one that does not either."""
+        """Reset the state in a forked child, which has no such thread and may have inherited a locked lock."""
         self.lock = threading.Lock()
         self.thread = None
         self.holders = 0
@@ -123,14 +123,14 @@ class _Shared:
         thread = self.thread
         if thread is not None:
             thread.stop()
-            thread.join(_EXIT_GRACE)
+            thread.join(_EXIT_TIMEOUT_SECONDS)
 
 
 _shared = _Shared()
 
 
 def hold() -> LoopThread:
-    """The running loop thread, started if need be, and kept until `release` is called as often as this was."""
+    """Return the loop thread, started if needed; it runs until every `hold` was followed by a `release`."""
     with _shared.lock:
         if not _shared.hooked:
             atexit.register(_shared.stop_at_exit)
@@ -144,10 +144,10 @@ def hold() -> LoopThread:
 
 
 def release(thread: LoopThread) -> bool:
-    """Give back what `hold` returned; True when it was the last holder and the thread is now ending."""
+    """Release a thread returned by `hold`; return whether this was the last holder, so the thread ends."""
     with _shared.lock:
         if _shared.thread is not thread:
-            return False  # a forked child's copy
+            return False  # inherited by a forked child
         _shared.holders -= 1
         if _shared.holders:
             return False
@@ -157,11 +157,11 @@ def release(thread: LoopThread) -> bool:
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run `work` on the background loop and block until it is done; an interrupt cancels it."""
+    """Run `work` on the background loop and wait for its result; an interrupt cancels it."""
     thread = hold()
     try:
         if threading.current_thread() is thread.thread:
-            raise RuntimeError("a blocking MCP call from the background event loop itself would wait for ever")
+            raise RuntimeError("a blocking MCP call on the background event loop would wait forever")
         future = thread.submit(work)
         try:
             return future.result()
@@ -174,7 +174,7 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 def start(work: Callable[[], Coroutine[Any, Any, T]]) -> None:
-    """Run `work` on the background loop without waiting for it; it must not raise, as nobody would know."""
+    """Run `work` on the background loop without waiting; its exceptions are lost, so it must not raise."""
     thread = hold()
     try:
         thread.submit(work).add_done_callback(lambda _: release(thread))
@@ -184,29 +184,29 @@ def start(work: Callable[[], Coroutine[Any, Any, T]]) -> None:
 
 
 async def arun(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run `work` on the background loop and await it from asyncio or trio; cancelling cancels it there."""
+    """Run `work` on the background loop and await its result in asyncio or trio; cancelling cancels it."""
     import anyio
 
     thread = hold()
     try:
-        return await _completed(thread.submit(work))
+        return await _await_future(thread.submit(work))
     finally:
         if release(thread):
             with anyio.CancelScope(shield=True):
-                await _completed(thread.finished)
+                await _await_future(thread.finished)
             thread.join()
 
 
-async def _completed(future: Future[T]) -> T:
-    """Await a future of another thread on the running loop, whichever library's it is."""
+async def _await_future(future: Future[T]) -> T:
+    """Await a future of another thread on asyncio or trio."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return await _completed_on_trio(future)
+        return await _await_on_trio(future)
     return await asyncio.wrap_future(future)
 
 
-async def _completed_on_trio(future: Future[T]) -> T:
+async def _await_on_trio(future: Future[T]) -> T:
     import trio
 
     token = trio.lowlevel.current_trio_token()

@@ -1,4 +1,4 @@
-"""Why a server has no session: in a few words for the model, and with all that is known for the application."""
+"""Reasons why a server has no session: a short one for the model, all details for the application."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from ...events import log_event
 from ..servers import HttpServer, Server, StdioServer
 
-__all__ = ["CLOSED", "Ending", "describe", "log_not_started", "log_stopped", "not_started", "stopped"]
+__all__ = ["CLOSED", "Disconnect", "describe", "describe_failed_start", "describe_stop", "log_failed_start", "log_stop"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """What ended a session, or kept it from beginning.
+class Disconnect:
+    """The reason why a session ended or did not start.
 
     Args:
-        reason: in a few words of ours, for the model, which has no business with paths, addresses or stderr.
-        error: for the application, with the end of the server's stderr; None if there is nothing to tell it.
-        detail: what the error says happened, for the log.
+        reason: A short clause for the model. It contains no paths, addresses or standard error.
+        error: The message for the application, with the end of the server's standard error; None if there is none.
+        detail: What happened, for the log.
     """
 
     reason: str
@@ -26,50 +26,54 @@ class Ending:
     detail: str = ""
 
 
-CLOSED = Ending("it was closed by the application")
+CLOSED = Disconnect("it was closed by the application")
 
 
-def stopped(server: Server, failure: BaseException | None, exited: str, stderr: str, *, forgotten: bool) -> Ending:
-    """Say why a server that was ready is there no more.
+def describe_stop(
+    server: Server, failure: BaseException | None, exited: str, stderr: str, *, session_lost: bool
+) -> Disconnect:
+    """Describe the end of a server that was ready.
 
     Args:
-        server: which.
-        failure: what the session ended with, if that was an exception.
-        exited: how its process ended; empty if it has none or still runs.
-        stderr: the end of what it wrote there.
-        forgotten: it only does not know the session any more.
+        server: The server.
+        failure: The exception that ended the session, if there was one.
+        exited: How the process ended; empty if the server has no process or it still runs.
+        stderr: The end of the process's standard error.
+        session_lost: Whether the server runs but no longer knows the session.
     """
-    reason = "it has forgotten this session" if forgotten else exited or "the connection to it broke"
-    detail = reason if exited or failure is None or forgotten else describe(failure)
-    return Ending(reason, f"MCP server {server.name!r} stopped: {detail}{_quoted(stderr)}", detail)
+    reason = "it no longer knows this session" if session_lost else exited or "the connection to it broke"
+    detail = reason if exited or failure is None or session_lost else describe(failure)
+    return Disconnect(reason, f"MCP server {server.name!r} stopped: {detail}{_quote(stderr)}", detail)
 
 
-def not_started(server: Server, failure: BaseException | None, exited: str, stderr: str) -> Ending:
-    """Say why a server did not become ready; the arguments are those of `stopped`."""
+def describe_failed_start(server: Server, failure: BaseException | None, exited: str, stderr: str) -> Disconnect:
+    """Describe why a server did not become ready; the arguments are those of `describe_stop`."""
     started = "reached" if isinstance(server, HttpServer) else "started"
     reason = exited or f"it could not be {started}"
     detail = (exited if exited or failure is None else describe(failure)) or reason
-    # Arguments and headers may hold secrets, and stay out.
+    # Arguments and headers may contain secrets, so they are left out.
     where = server.command if isinstance(server, StdioServer) else server.url
-    error = f"MCP server {server.name!r} did not start: {detail} [{where}]{_quoted(stderr)}"
-    return Ending(reason, error, detail)
+    error = f"MCP server {server.name!r} did not start: {detail} [{where}]{_quote(stderr)}"
+    return Disconnect(reason, error, detail)
 
 
-def log_stopped(server: Server, ending: Ending, stderr: str, *, forgotten: bool) -> None:
-    """Log that a server stopped; what it wrote last only where details are wanted."""
-    level = logging.INFO if forgotten else logging.WARNING
-    log_event(level, "mcp_server_stopped", server=server.name, reason=ending.detail)
+def log_stop(server: Server, disconnect: Disconnect, stderr: str, *, session_lost: bool) -> None:
+    """Log that a server stopped; its standard error only at level DEBUG."""
+    level = logging.INFO if session_lost else logging.WARNING
+    log_event(level, "mcp_server_stopped", server=server.name, reason=disconnect.detail)
     if stderr:
         log_event(logging.DEBUG, "mcp_server_stderr", server=server.name, stderr=stderr)
 
 
-def log_not_started(server: Server, ending: Ending) -> None:
+def log_failed_start(server: Server, disconnect: Disconnect) -> None:
     """Log that a server did not start."""
-    log_event(logging.WARNING, "mcp_server_not_started", server=server.name, error=ending.error or ending.reason)
+    log_event(
+        logging.WARNING, "mcp_server_not_started", server=server.name, error=disconnect.error or disconnect.reason
+    )
 
 
 def describe(error: BaseException) -> str:
-    """One line for an error, looking through the groups that anyio wraps errors in."""
+    """Return one line for an error; an exception group is described by its first error."""
     from mcp import MCPError
     from mcp_types import CONNECTION_CLOSED
 
@@ -83,5 +87,5 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _quoted(stderr: str) -> str:
+def _quote(stderr: str) -> str:
     return f"; its stderr ends with:\n{stderr}" if stderr else ""

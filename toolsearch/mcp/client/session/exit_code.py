@@ -1,4 +1,7 @@
-"""How a child process ended, which the SDK keeps to itself."""
+"""Exit codes of server processes, for the message that a server ended with exit code N.
+
+The SDK starts the processes and keeps them to itself, so the background loop records each process that it starts.
+"""
 
 from __future__ import annotations
 
@@ -8,62 +11,57 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["ExitCode", "keep_exit_codes"]
+__all__ = ["ExitCode", "record_processes"]
 
-_PAUSE = (
-    0.01  # asyncio tells of an exit by `get_returncode` alone; `wait` would also wait for those who inherited pipes
-)
+_POLL_SECONDS = 0.01
 
-_starting: ContextVar[ExitCode | None] = ContextVar("_starting", default=None)
+_current: ContextVar[ExitCode | None] = ContextVar("toolsearch_mcp_exit_code", default=None)
 
 
 class ExitCode:
-    """The exit code of the process that is started within `noted`."""
+    """The exit code of the process that is started within `capture`."""
 
     def __init__(self) -> None:
         self._process: asyncio.SubprocessTransport | None = None
         self._code: int | None = None
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Take note of the process that the current task starts meanwhile."""
-        token = _starting.set(self)
+    def capture(self) -> Iterator[None]:
+        """Take the next process that the current task starts."""
+        token = _current.set(self)
         try:
             yield
         finally:
-            _starting.reset(token)
+            _current.reset(token)
 
-    def _started(self, process: asyncio.SubprocessTransport) -> None:
-        self._process = process
-
-    async def settle(self, patience: float) -> None:
-        """Wait until the process is gone, so that what ends it later, such as a kill of ours, does not count."""
+    async def settle(self, seconds: float) -> None:
+        """Wait at most `seconds` for the process to end by itself; a later kill by the SDK does not count."""
         process = self._process
         if process is None:
             return
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(seconds):
+                # Awaiting the process would also wait for its children that inherited the pipes.
                 while process.get_returncode() is None:  # noqa: ASYNC110
-                    await asyncio.sleep(_PAUSE)
+                    await asyncio.sleep(_POLL_SECONDS)
         self._code = process.get_returncode()
 
     def __str__(self) -> str:
-        """What to say of it, in words for a model too; empty if it is not known."""
+        """Return a clause that the model may read; empty if the code is unknown."""
         if self._code is None:
             return ""
         return f"it was killed (signal {-self._code})" if self._code < 0 else f"it ended with exit code {self._code}"
 
 
-def keep_exit_codes(loop: asyncio.AbstractEventLoop) -> None:
-    """Let `ExitCode` work on a loop of ours: the SDK hands out the streams of the processes it starts, and no more."""
+def record_processes(loop: asyncio.AbstractEventLoop) -> None:
+    """Make `ExitCode` work on `loop`; on a loop that does not allow it, exit codes stay unknown."""
     start = loop.subprocess_exec
 
-    async def subprocess_exec(*arguments: Any, **options: Any) -> Any:
-        process, protocol = await start(*arguments, **options)
-        noted = _starting.get()
-        if noted is not None:
-            noted._started(process)
+    async def subprocess_exec(*args: Any, **kwargs: Any) -> Any:
+        process, protocol = await start(*args, **kwargs)
+        if (exit_code := _current.get()) is not None:
+            exit_code._process = process
         return process, protocol
 
-    with suppress(AttributeError):  # a loop that cannot be extended; exit codes stay unknown
+    with suppress(AttributeError):
         setattr(loop, "subprocess_exec", subprocess_exec)  # noqa: B010

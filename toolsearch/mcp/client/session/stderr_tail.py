@@ -1,4 +1,4 @@
-"""The end of what a child process writes to its standard error, and nothing of it on the terminal."""
+"""The end of a child process's standard error, which is not shown on the terminal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TextIO
 
 __all__ = ["StderrTail"]
 
-_KEPT_BYTES = 8192
-_READ_BYTES = 65536
+_MAX_KEPT_BYTES = 8192
+_CHUNK_BYTES = 65536
 
 
 class StderrTail:
-    """Reads a pipe on the running event loop and keeps its last bytes.
+    """A reader of a pipe on the running event loop that keeps the last bytes.
 
-    Where the loop cannot watch a pipe (Windows), standard error is discarded and the tail is empty.
+    On loops that cannot watch a pipe (Windows), standard error is discarded and the tail is empty.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class StderrTail:
 
     @contextmanager
     def sink(self) -> Iterator[TextIO]:
-        """A file for a child to inherit; this process's copy is closed on leaving, so that the pipe can end."""
+        """Yield a file for the child to inherit; leaving closes this process's copy, so the pipe can end."""
         read_fd, write_fd = os.pipe()
         try:
             os.set_blocking(read_fd, False)
@@ -45,11 +45,11 @@ class StderrTail:
             yield file
 
     def _read(self) -> bool:
-        """Take what is there; False when there is nothing more, now or ever."""
+        """Read one chunk and return whether there was one."""
         if self._fd is None:
             return False
         try:
-            chunk = os.read(self._fd, _READ_BYTES)
+            chunk = os.read(self._fd, _CHUNK_BYTES)
         except BlockingIOError:
             return False
         except OSError:
@@ -57,7 +57,7 @@ class StderrTail:
         if not chunk:
             self._detach()
             return False
-        self._kept = (self._kept + chunk)[-_KEPT_BYTES:]
+        self._kept = (self._kept + chunk)[-_MAX_KEPT_BYTES:]
         return True
 
     def _detach(self) -> None:
@@ -67,19 +67,19 @@ class StderrTail:
             os.close(fd)
 
     def text(self) -> str:
-        """What was written last, whole lines where the limit allows."""
+        """Return the end of the output, from the start of a line if possible."""
         self._drain()
         text = self._kept.decode("utf-8", "replace")
-        if len(self._kept) == _KEPT_BYTES:
+        if len(self._kept) == _MAX_KEPT_BYTES:
             text = text.partition("\n")[2] or text
         return text.strip()
 
     def close(self) -> None:
-        """Take what is left and close the pipe; `text` still answers."""
+        """Read the rest and close the pipe; `text` still works."""
         self._drain()
         self._detach()
 
     def _drain(self) -> None:
-        for _ in range(64):  # a child that writes without end must not hold the loop
+        for _ in range(64):  # bounded, because a child that never stops writing must not block the loop
             if not self._read():
                 return

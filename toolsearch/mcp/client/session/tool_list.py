@@ -1,4 +1,4 @@
-"""The list of a server's tools: read page by page, and read again when the server says that it changed."""
+"""The tool list of a server: read page by page, and again when the server reports a change."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 __all__ = ["ToolList"]
 
 _MAX_PAGES = 1000
-_LISTEN_PATIENCE = 5.0
-_RELISTEN_PAUSE = 1.0
+_LISTEN_TIMEOUT_SECONDS = 5.0
+_RELISTEN_WAIT_SECONDS = 1.0
 
 
 class ToolList:
-    """What a server listed last, and whether that has changed since; used on the background loop.
+    """The tools that a server listed last; used on the background loop.
 
     Args:
-        server: whose list it is.
-        current: the session to ask, None while there is none.
-        on_changed: the application's hook, called with the server's name.
+        server: The server.
+        current: A function that returns the client of the session, None while there is no session.
+        on_changed: The application's hook, called with the server's name.
 
     Attributes:
-        tools: the tools listed last; kept when the server stops, so that the names of the others stay what they are.
-        listings: how often they were taken, so that others see when there are new ones.
+        tools: The tools listed last. They stay when the server stops, so the names of other servers' tools stay too.
+        listings: The number of lists received; a change means that there are new tools.
     """
 
     def __init__(
@@ -47,66 +47,66 @@ class ToolList:
         self._server = server
         self._current = current
         self._on_changed = on_changed
-        self._stale = False  # the server has said that its list changed since
+        self._stale = False  # the server reported a change
         self._relisting: asyncio.Task[None] | None = None
-        self._asked = 0  # listings asked for
-        self._taken = 0  # the latest of them that was answered
+        self._requested = 0  # the number of list requests
+        self._answered = 0  # the newest request that was answered
 
     @property
     def due(self) -> bool:
-        """Whether the list has changed and nobody asks for the new one yet."""
+        """Whether the server reported a change and no request for the new tools is under way."""
         return self._stale and (self._relisting is None or self._relisting.done())
 
     def session_ended(self) -> None:
-        """What the server said of changes counts no more; the next session begins with a new list."""
+        """Forget reported changes; the next session starts with a new list."""
         self._stale = False
 
     async def begin(self, client: Client, watchers: TaskGroup) -> None:
-        """Listen for changes in `watchers`, and take the first list of a session."""
+        """Listen for changes in `watchers` and read the first list of a session."""
         await self._start_watching(client, watchers)
-        self._take(await _listed(client))
+        self._store(await _list_all_pages(client))
 
-    # ------------------------------------------------------------------ again
+    # ------------------------------------------------------------------ new lists
 
     def relist_soon(self) -> asyncio.Task[None]:
-        """List the tools again in a task of its own, which whoever began it need not wait for."""
+        """List the tools again in a new task, which the caller need not await."""
         own = contextvars.Context()
         self._relisting = asyncio.create_task(self.relist(), name=f"mcp list {self._server.name}", context=own)
         return self._relisting
 
     async def relist(self) -> None:
-        """List the tools again; if that fails, the tools known so far stay."""
+        """List the tools again; if that fails, the known tools stay."""
         client = self._current()
         if client is None:
             return
         import anyio
 
-        self._stale = False  # before asking: a change while the answer is under way counts again
-        self._asked += 1
-        asked = self._asked
+        self._stale = False  # before the request, so a change during the request counts again
+        self._requested += 1
+        number = self._requested
         try:
             with anyio.fail_after(self._server.connect_timeout):
-                tools = await _listed(client)
+                tools = await _list_all_pages(client)
         except Exception as error:
-            if self._current() is client:  # else it has ended, and whoever calls is told
+            if self._current() is client:  # otherwise the session ended, which calls report
                 log_event(logging.WARNING, "mcp_tools_not_listed", server=self._server.name, error=repr(error))
         else:
-            if self._current() is client and asked > self._taken:  # nobody who asked later has been answered
-                self._taken = asked
-                self._take(tools)
+            if self._current() is client and number > self._answered:  # no newer request was answered before
+                self._answered = number
+                self._store(tools)
 
-    def _take(self, tools: tuple[McpTool, ...]) -> None:
+    def _store(self, tools: tuple[McpTool, ...]) -> None:
         self.tools = tools
         self.listings += 1
 
     # ------------------------------------------------------------------ changes
 
     async def on_message(self, message: ServerNotification | Exception) -> None:
-        """Hear, unasked, that the list changed; for protocols before 2026."""
+        """Handle the change notification of protocols before 2026."""
         if not isinstance(message, Exception) and message.method == "notifications/tools/list_changed":
-            self._changed()
+            self._report_change()
 
-    def _changed(self) -> None:
+    def _report_change(self) -> None:
         self._stale = True
         if self._on_changed is not None:
             try:
@@ -115,7 +115,7 @@ class ToolList:
                 log_hook_failure(self._server.name, "on_tools_changed")
 
     async def _start_watching(self, client: Client, watchers: TaskGroup) -> None:
-        """On protocols since 2026 a client must ask to be told of changes; before, `on_message` is told unasked."""
+        """Subscribe to changes, which protocols since 2026 require; older ones notify `on_message` without that."""
         import anyio
         from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -123,7 +123,7 @@ class ToolList:
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS and capability is not None and capability.list_changed:
             watching = anyio.Event()
             watchers.start_soon(self._watch, client, watching)
-            with anyio.move_on_after(_LISTEN_PATIENCE):
+            with anyio.move_on_after(_LISTEN_TIMEOUT_SECONDS):
                 await watching.wait()
 
     async def _watch(self, client: Client, watching: anyio.Event) -> None:
@@ -136,17 +136,17 @@ class ToolList:
                     watching.set()
                     with suppress(SubscriptionLost):
                         async for _ in changes:
-                            self._changed()
-                await anyio.sleep(_RELISTEN_PAUSE)
-                self._changed()  # nothing is replayed: what changed meanwhile is unknown
-        except Exception as error:  # its tools work all the same
+                            self._report_change()
+                await anyio.sleep(_RELISTEN_WAIT_SECONDS)
+                self._report_change()  # changes during the pause were not reported
+        except Exception as error:  # the tools work without notifications
             log_event(logging.DEBUG, "mcp_changes_not_told", server=self._server.name, error=repr(error))
         finally:
             watching.set()
 
 
-async def _listed(client: Client) -> tuple[McpTool, ...]:
-    """All pages of a list; of tools of one name the first."""
+async def _list_all_pages(client: Client) -> tuple[McpTool, ...]:
+    """Return the tools of all pages; of tools with the same name, the first."""
     tools: dict[str, McpTool] = {}
     cursor: str | None = None
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Streams to a server, for the SDK's client: a child process or an HTTP endpoint."""
+"""Transports to a server for the SDK's client: a child process or an HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from ..servers import HttpServer, Server, StdioServer
 from .exit_code import ExitCode
 from .stderr_tail import StderrTail
-from .tool_list_repair import leave_out_odd_tools
+from .tool_list_filter import drop_invalid_tools
 
 __all__ = ["open_transport"]
 
@@ -26,9 +26,8 @@ _UNKNOWN_SESSION = re.compile(
     rb"(no valid|invalid|unknown) session|session (not found|expired|terminated)", re.IGNORECASE
 )
 
-
-# A process that closed its output is about to exit; how, is known a moment later.
-_EXIT_PATIENCE = 0.5
+# A process that closed its output exits soon afterwards; then its exit code is known.
+_EXIT_TIMEOUT_SECONDS = 0.5
 
 
 def open_transport(
@@ -36,23 +35,23 @@ def open_transport(
     stderr: StderrTail,
     exit_code: ExitCode,
     *,
-    ended: Callable[[], object],
-    forgotten: Callable[[], object],
+    on_end: Callable[[], object],
+    on_session_lost: Callable[[], object],
     version: Callable[[], str | None],
 ) -> Transport:
-    """The transport to `server`.
+    """Return the transport to `server`.
 
     Args:
-        server: what to start or reach.
-        stderr: where a process's standard error goes.
-        exit_code: where the way it ends by itself is noted.
-        ended: called when a process closes its output.
-        forgotten: called when an HTTP server does not know the session any more.
-        version: returns the version of the protocol that was agreed on, None before.
+        server: The server to start or reach.
+        stderr: The receiver of the process's standard error.
+        exit_code: The receiver of the process's exit code.
+        on_end: Called when a process closes its output.
+        on_session_lost: Called when an HTTP server does not know the session any more.
+        version: A function that returns the protocol version of the session, None during the handshake.
     """
     if isinstance(server, StdioServer):
-        return _stdio(server, stderr, exit_code, ended, version)
-    return _http(server, forgotten, version)
+        return _stdio(server, stderr, exit_code, on_end, version)
+    return _http(server, on_session_lost, version)
 
 
 @asynccontextmanager
@@ -60,7 +59,7 @@ async def _stdio(
     server: StdioServer,
     stderr: StderrTail,
     exit_code: ExitCode,
-    ended: Callable[[], object],
+    on_end: Callable[[], object],
     version: Callable[[], str | None],
 ) -> AsyncIterator[TransportStreams]:
     parameters = StdioServerParameters(
@@ -71,79 +70,79 @@ async def _stdio(
         encoding_error_handler="replace",
     )
     async with AsyncExitStack() as stack:
-        with stderr.sink() as errlog, exit_code.noted():
+        with stderr.sink() as errlog, exit_code.capture():
             read, write = await stack.enter_async_context(stdio_client(parameters, errlog=errlog))
-        watched = _Watched(server.name, read, ended, version)
+        watched = _WatchedStream(server.name, read, on_end, version)
         try:
             yield watched, write
         finally:
             if watched.ended:
                 with anyio.CancelScope(shield=True):
-                    await exit_code.settle(_EXIT_PATIENCE)
+                    await exit_code.settle(_EXIT_TIMEOUT_SECONDS)
 
 
 @asynccontextmanager
 async def _http(
-    server: HttpServer, forgotten: Callable[[], object], version: Callable[[], str | None]
+    server: HttpServer, on_session_lost: Callable[[], object], version: Callable[[], str | None]
 ) -> AsyncIterator[TransportStreams]:
-    async def look(response: httpx2.Response) -> None:
-        if "mcp-session-id" in response.request.headers and await _names_an_unknown_session(response):
-            forgotten()
+    async def check(response: httpx2.Response) -> None:
+        if "mcp-session-id" in response.request.headers and await _reports_unknown_session(response):
+            on_session_lost()
 
-    # A server may hold a response open for as long as a call takes.
+    # A server may keep a response open while a call runs.
     timeout = httpx2.Timeout(server.connect_timeout, read=max(server.timeout, server.connect_timeout, 300.0))
     headers = dict(server.headers) if server.headers is not None else None
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [look]}) as http,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [check]}) as http,
         streamable_http_client(server.url, http_client=http) as streams,
     ):
         read, write = streams
-        yield _Watched(server.name, read, lambda: None, version), write
+        yield _WatchedStream(server.name, read, lambda: None, version), write
 
 
-async def _names_an_unknown_session(response: httpx2.Response) -> bool:
-    """Whether a server says that it does not know the session that a request was sent in.
+async def _reports_unknown_session(response: httpx2.Response) -> bool:
+    """Return whether the server does not know the session of the request.
 
-    The protocol has 404 for that; servers made after a widespread example answer 400 and say it in words.
+    The protocol specifies status 404 for this. Servers that follow a widespread example send 400 and a sentence.
     """
     if response.status_code == 400:
         return _UNKNOWN_SESSION.search(await response.aread()) is not None
     return response.status_code == 404
 
 
-class _Watched:
-    """A read stream that says when it ends: the SDK's session learns of it, but tells nobody until the next request.
+class _WatchedStream:
+    """A read stream that reports its end and removes invalid tools from tool lists.
 
-    What it gives to the session has been through `leave_out_odd_tools`.
+    The SDK's session notices the end of its stream, but reports it only with the next request.
 
     Attributes:
-        ended: whether the other side ended it, rather than this one.
+        ended: Whether the server ended the stream rather than the client.
     """
 
     def __init__(
         self,
         server: str,
         stream: ReadStream[SessionMessage | Exception],
-        ended: Callable[[], object],
+        on_end: Callable[[], object],
         version: Callable[[], str | None],
     ) -> None:
         self._server = server
         self._stream = stream
-        self._tell = ended
+        self._on_end = on_end
         self._version = version
         self.ended = False
 
-    def _note(self, error: Exception) -> None:
+    def _record_end(self, error: Exception) -> None:
         self.ended = self.ended or not isinstance(error, anyio.ClosedResourceError)
-        self._tell()
+        self._on_end()
 
     async def receive(self) -> SessionMessage | Exception:
         try:
             message = await self._stream.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError) as error:
-            self._note(error)
+            self._record_end(error)
             raise
-        leave_out_odd_tools(self._server, message, self._version())
+        drop_invalid_tools(self._server, message, self._version())
         return message
 
     async def aclose(self) -> None:
@@ -156,9 +155,9 @@ class _Watched:
         try:
             message = await self._stream.__anext__()
         except (StopAsyncIteration, anyio.ClosedResourceError) as error:
-            self._note(error)
+            self._record_end(error)
             raise
-        leave_out_odd_tools(self._server, message, self._version())
+        drop_invalid_tools(self._server, message, self._version())
         return message
 
     async def __aenter__(self) -> Self:

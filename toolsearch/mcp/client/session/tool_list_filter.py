@@ -1,0 +1,77 @@
+"""Removal of invalid tools from a server's tool list.
+
+The SDK rejects a whole list if one tool in it is invalid, and rejects the server if this is its first list.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse, methods
+from pydantic import ValidationError
+
+from ....text import short_repr
+from ...events import log_event
+
+__all__ = ["drop_invalid_tools"]
+
+_HANDSHAKE_VERSION = "2025-11-25"
+"""The protocol version that the SDK assumes during the handshake."""
+
+_OBJECT = {"type": "object"}
+_OTHER_FIELDS = {"ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
+"""The fields of a tool list, other than its tools, that some protocol versions require."""
+
+
+def drop_invalid_tools(server: str, message: SessionMessage | Exception, version: str | None) -> None:
+    """Repair the tools of a tool list that the SDK would reject, and remove those that cannot be repaired.
+
+    Args:
+        server: The server's name, for the log.
+        message: A message from the server. A tool list is changed in place, any other message is left alone.
+        version: The protocol version of the session; None during the handshake.
+    """
+    response = None if isinstance(message, Exception) else message.message
+    if not isinstance(response, JSONRPCResponse):
+        return
+    tools = response.result.get("tools")
+    version = version or _HANDSHAKE_VERSION
+    if isinstance(tools, list) and _problem(tools, version):
+        repaired = [_repaired(tool, version) for tool in tools]
+        problems = [_problem([tool], version) for tool in repaired]
+        response.result["tools"] = [tool for tool, problem in zip(repaired, problems, strict=True) if not problem]
+        for tool, problem in zip(repaired, problems, strict=True):
+            if problem:
+                name = short_repr(tool.get("name", "") if isinstance(tool, dict) else tool, 60)
+                log_event(logging.WARNING, "mcp_tool_left_out", server=server, tool=name, error=problem)
+
+
+def _problem(tools: list[Any], version: str) -> str:
+    """Return what is wrong with the first invalid tool, or an empty string."""
+    try:
+        methods.validate_server_result("tools/list", version, {**_OTHER_FIELDS, "tools": tools})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = short_repr(".".join(map(str, first["loc"][2:])) or "tool", 60).strip("'\"")
+        return f"{place}: {first['msg']}"
+    return ""
+
+
+def _repaired(tool: Any, version: str) -> Any:
+    """Add the type that many servers leave out of schemas, and drop an invalid output schema.
+
+    A valid tool stays as it is. Since the protocol of 2026 an output schema may have any type.
+    """
+    if not isinstance(tool, dict) or not _problem([tool], version):
+        return tool
+    repaired = dict(tool)
+    if isinstance(schema := repaired.get("inputSchema"), dict):
+        repaired["inputSchema"] = _OBJECT | schema
+    output = repaired.pop("outputSchema", None)
+    for schema in (output, _OBJECT | output) if isinstance(output, dict) else ():
+        if not _problem([{"name": "", "inputSchema": _OBJECT, "outputSchema": schema}], version):
+            repaired["outputSchema"] = schema
+            break
+    return repaired
