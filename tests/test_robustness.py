@@ -236,7 +236,7 @@ def test_a_query_of_small_words_is_weak_whatever_it_finds(make_any: Make, query:
     response = make_any().build(TOOLS).search(query)
     assert response.hits
     assert response.reason_code == "weak_match"
-    assert response.reason == 'The query holds only words like "the", which say nothing of what the tool should do.'
+    assert response.reason == 'The query contains only words like "the", which do not say what the tool should do.'
 
 
 @pytest.mark.parametrize("name", ["the", "what_is", "🎉", "get"])

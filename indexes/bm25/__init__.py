@@ -1,4 +1,4 @@
-"""`Bm25ToolIndex`."""
+"""BM25 index: search by words."""
 
 from .index import Bm25ToolIndex
 

@@ -1,4 +1,4 @@
-"""Search by words, ranked by BM25: tantivy in memory."""
+"""`Bm25ToolIndex`: search by words, ranked by BM25 with tantivy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..checks import coerce_number_between
 from ..lexical.empty_queries import NO_WORDS_REASON
 from ..lexical.engine_errors import convert_engine_errors
 from ..lexical.explain import Explainer
-from ..lexical.query import ParsedQuery, parse
+from ..lexical.query import ParsedQuery, parse_query
 from ..lexical.tool_terms import shared_terms_cache
 from ..lexical.vocabulary import Vocabulary
 from ..ranking.catalog import Catalog, Category
@@ -21,26 +21,32 @@ from .name_boost import NameBoost
 
 __all__ = ["Bm25ToolIndex"]
 
-_CLAUSE_CANDIDATES = 20
-_WANTED = 0.5
-_CANDIDATES_ALONE = 40
-_CANDIDATES_WITH_CLAUSES = 100
-"""How many are scored at least when nothing is fused: the words of a name raise a score by a third at most."""
-_FAMILIAR, _LEAST_WEIGHT = 0.2, 0.05
-"""A request of which the tools know less than a fifth, as one in another language, is hardly judged by its words."""
+_MIN_CANDIDATES_PER_CLAUSE = 20
+_MIN_CANDIDATES = 40
+"""Tools scored at least by `search`. The name boost reorders them: it raises a score by up to 30 %."""
+_MIN_CANDIDATES_WITH_CLAUSES = 100
+"""The same for a request with clauses: the best tool for a clause can have a low rank for the whole request."""
+_INTENT_SHARE_THRESHOLD = 0.5
+"""Share of a clause that its best tool must match for the clause to count as an intent."""
+_FULL_WEIGHT_SHARE = 0.2
+"""Share of known words from which a hybrid index gives full weight to words. Other languages have a smaller share."""
+_MIN_WEIGHT = 0.05
 
-_BELOW_MINIMUM = "Tools match in part, but none matches {:.0%} of the query; try fewer or other words."
+_BELOW_MINIMUM = "Some tools match in part, but none matches {:.0%} of the query; try fewer or other words."
 
 
 class Bm25ToolIndex:
-    """Finds tools by the words of a request, rare words first.
+    """Index that finds tools by the words of a request. Rare words count more than common ones.
+
+    Words are compared as stems. Misspelt words, synonyms of verbs and compound words are found with a lower weight.
+    A request with several clauses finds a tool for each.
 
     Args:
-        min_score: the least share, 0 to 1, of what a query says (its words weighed by rarity) that a tool must
-            match, as a whole or in one clause; None asks for nothing.
+        min_score: The share of the query, 0 to 1, that a tool must match, as a whole or in one clause. Words are
+            weighted by rarity. None returns every tool that matches a word.
 
     Raises:
-        ConfigurationError: `min_score` is not between 0 and 1.
+        ConfigurationError: If `min_score` is not a number between 0 and 1.
 
     Example:
         >>> from toolsearch.indexes import Bm25ToolIndex, ToolReference
@@ -59,8 +65,8 @@ class Bm25ToolIndex:
         """Return a searcher over exactly `tools`.
 
         Raises:
-            DuplicateToolError: two tools have one name.
-            IndexingError: tantivy failed.
+            DuplicateToolError: If two tools have the same name.
+            IndexingError: If tantivy fails.
         """
         return Bm25Searcher(tools, self._min_score, type(self).__name__)
 
@@ -69,7 +75,13 @@ class Bm25ToolIndex:
 
 
 class Bm25Searcher:
-    """Searches one set of tools. Immutable and safe from many threads; made by `Bm25ToolIndex.build`."""
+    """Searcher that `Bm25ToolIndex` builds. Immutable and thread-safe.
+
+    Args:
+        tools: The tools to search.
+        min_score: The share of the query that a tool must match.
+        search_type: The class name of the index, for the response.
+    """
 
     def __init__(self, tools: Sequence[ToolReference], min_score: float, search_type: str) -> None:
         from .tantivy_engine import TermEngine
@@ -78,10 +90,10 @@ class Bm25Searcher:
         self._min_score = min_score
         self._search_type = search_type
         with convert_engine_errors("the tools could not be indexed"):
-            self._documents = shared_terms_cache.of(self._catalog.tools)
+            self._documents = shared_terms_cache.get(self._catalog.tools)
             self._vocabulary = Vocabulary(self._documents)
             self._engine = TermEngine(self._documents, self._catalog.keys, self._vocabulary)
-            self._names = NameBoost(self._documents, self._vocabulary)
+            self._name_boost = NameBoost(self._documents, self._vocabulary)
 
     @property
     def tools(self) -> tuple[ToolReference, ...]:
@@ -97,20 +109,19 @@ class Bm25Searcher:
             query=query,
             max_results=max_results,
             category=category,
-            candidates=_CANDIDATES_ALONE,
+            candidates=_MIN_CANDIDATES,
         )
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
         """Score the tools for a query; see `ScoredSearcher`."""
-        parsed = parse(query, self._vocabulary)
+        parsed = parse_query(query, self._vocabulary)
         explainer = Explainer(parsed, self._documents, self._vocabulary)
-        if not parsed.asked:
+        if not parsed.answers:
             return Scores(note=Note("empty_query", NO_WORDS_REASON), doubt=explainer.doubt)
         if not parsed.weights:
             return Scores(doubt=explainer.doubt)
-        explainer = Explainer(parsed, self._documents, self._vocabulary)
         with convert_engine_errors("the search failed"):
-            values, total, wishes = self._ranked(
+            values, total, intents = self._rank(
                 parsed, len(self._catalog) if self._min_score else limit, category, explainer
             )
         note: Note | None = None
@@ -124,41 +135,41 @@ class Bm25Searcher:
             explain=explainer.matches,
             doubt=explainer.doubt,
             note=note,
-            # Words keep the wishes of a request apart, where its one embedding lies between them all.
-            weight=wishes * min(1.0, max(_LEAST_WEIGHT, parsed.matched_share(parsed.weights) / _FAMILIAR)),
+            # Words tell the intents of a request apart, while its single embedding lies between them.
+            weight=intents * min(1.0, max(_MIN_WEIGHT, parsed.matched_share(parsed.weights) / _FULL_WEIGHT_SHARE)),
         )
 
-    def _ranked(
+    def _rank(
         self, parsed: ParsedQuery, limit: int, category: Category | None, explainer: Explainer
     ) -> tuple[dict[int, float], int | None, int]:
-        """Score the whole text, and if it has several clauses each of them, so that a tool for one can win a place.
+        """Score the whole request and each of its clauses, so that the best tool for a clause ranks high.
 
         Returns:
-            The score by position, how many tools match in all, and how many tools are each the best for a clause
-            of which they match half: as many wishes the request has at least.
+            Position -> score, the number of all matching tools, and the number of intents. An intent is a clause
+            whose best tool matches at least half of it; clauses with the same best tool count once.
         """
         engine = self._engine
         queries = {term: engine.query(term, weight) for term, weight in parsed.weights.items()}
-        written = engine.as_written(parsed.written)
+        surface = engine.surface_queries(parsed.surface_weights)
         if parsed.clauses:
-            limit = max(limit, _CANDIDATES_WITH_CLAUSES)  # what is good for a clause may stand far down for the whole
-        found, total = engine.best([*queries.values(), *written.values()], limit, category, count=True)
-        whole = self._names.raised(found, parsed.weights)
+            limit = max(limit, _MIN_CANDIDATES_WITH_CLAUSES)
+        found, total = engine.best([*queries.values(), *surface.values()], limit, category, count=True)
+        whole = self._name_boost.apply(found, parsed.weights)
         if not parsed.clauses or not whole:
             return whole, total, 1
         pooled: dict[int, float] = {}
-        wanted: set[int] = set()
+        intents: set[int] = set()
         for clause in parsed.clauses:
             own = [queries[term] for term in clause.terms]
-            own += [written[text] for text in clause.written if text in written]
-            found, _ = engine.best(own, _CLAUSE_CANDIDATES, category)
-            scores = self._names.raised(found, clause.terms)
+            own += [surface[form] for form in clause.surface_forms if form in surface]
+            found, _ = engine.best(own, _MIN_CANDIDATES_PER_CLAUSE, category)
+            scores = self._name_boost.apply(found, clause.terms)
             best = max(scores, key=lambda position: (scores[position], -position), default=None)
             if best is None:
                 continue
-            if best not in wanted and explainer.clause_share(clause, best) >= _WANTED:
-                wanted.add(best)
-            # The root lets a weaker clause win a place without letting an empty one win outright.
+            if best not in intents and explainer.clause_share(clause, best) >= _INTENT_SHARE_THRESHOLD:
+                intents.add(best)
+            # The square root lets a weaker clause compete, and keeps an empty one from winning.
             scale = scores[best] ** 0.5
             for position, score in scores.items():
                 pooled[position] = max(pooled.get(position, 0.0), score / scale)
@@ -169,5 +180,5 @@ class Bm25Searcher:
                 for position in whole | pooled
             },
             total,
-            max(1, len(wanted)),
+            max(1, len(intents)),
         )

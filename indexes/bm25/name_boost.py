@@ -1,4 +1,4 @@
-"""Raises the score of a tool by how much of its name a query holds."""
+"""Score boost for tools whose name a query mentions."""
 
 from __future__ import annotations
 
@@ -9,38 +9,51 @@ from ..lexical.vocabulary import Vocabulary
 
 __all__ = ["NameBoost"]
 
-_WEIGHT = 0.3
+_MAX_BOOST = 0.3
 
 
 class NameBoost:
-    """Which tools have a term in their name, and what share of the name it is, by IDF. Immutable."""
+    """Raises scores by the share of a tool's name, weighted by IDF, that a query contains. Immutable.
 
-    __slots__ = ("_holders", "_idf", "_unit")
+    Args:
+        documents: The terms of each tool.
+        vocabulary: The vocabulary of the tools.
+    """
+
+    __slots__ = ("_idf", "_positions", "_unit")
 
     def __init__(self, documents: Sequence[ToolTerms], vocabulary: Vocabulary) -> None:
         self._idf = vocabulary.idf
-        self._holders: dict[str, set[int]] = {}
+        self._positions: dict[str, set[int]] = {}
         self._unit: list[float] = []
-        holders = self._holders
+        positions = self._positions
         for position, document in enumerate(documents):
             name = dict.fromkeys(document.name)
             for term in name:
-                if term in holders:
-                    holders[term].add(position)
+                if term in positions:
+                    positions[term].add(position)
                 else:
-                    holders[term] = {position}
-            self._unit.append(_WEIGHT / (vocabulary.mass(name) or 1.0))
+                    positions[term] = {position}
+            self._unit.append(_MAX_BOOST / (vocabulary.mass(name) or 1.0))
 
-    def raised(self, scores: dict[int, float], terms: Iterable[str]) -> dict[int, float]:
-        """Return `scores`, each raised by 0.3 of the share of the tool's name that `terms` make up; changes it."""
-        covered: dict[int, float] = {}
-        positions, holders, idf, unit = scores.keys(), self._holders, self._idf, self._unit
-        # By term, not by tool: most tools found have none of the terms in their name, and sets meet quickly.
+    def apply(self, scores: dict[int, float], terms: Iterable[str]) -> dict[int, float]:
+        """Raise each score by up to 30 %: 0.3 times the share of the tool's name that the terms cover.
+
+        Args:
+            scores: Position -> score. Changed in place.
+            terms: The terms of the query.
+
+        Returns:
+            The same `scores`.
+        """
+        factors: dict[int, float] = {}
+        scored, positions, idf, unit = scores.keys(), self._positions, self._idf, self._unit
+        # By term rather than by tool: the names of most tools contain none of the terms, and set intersection is fast.
         for term in terms:
-            named = holders.get(term)
+            named = positions.get(term)
             if named:
-                for position in positions & named:
-                    covered[position] = covered.get(position, 1.0) + idf[term] * unit[position]
-        for position, factor in covered.items():
+                for position in scored & named:
+                    factors[position] = factors.get(position, 1.0) + idf[term] * unit[position]
+        for position, factor in factors.items():
             scores[position] *= factor
         return scores

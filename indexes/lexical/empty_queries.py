@@ -1,4 +1,4 @@
-"""Queries that say nothing: without a word, or with none but the small words of the language."""
+"""Queries without content: no word at all, or function words only."""
 
 from __future__ import annotations
 
@@ -6,36 +6,40 @@ from collections.abc import Iterable
 
 from ..text.analysis import word_terms, words
 from ..text.identifiers import identifiers_in
-from .query import function_stems
+from .query_weights import function_stems
 
 __all__ = ["NO_WORDS_REASON", "ONLY_FUNCTION_WORDS_REASON", "are_function_words", "explain_empty_query"]
 
-NO_WORDS_REASON = "The query holds no word or number; say what the tool should do."
-ONLY_FUNCTION_WORDS_REASON = 'The query holds only words like "the", which say nothing of what the tool should do.'
+NO_WORDS_REASON = "The query contains no word or number; say what the tool should do."
+"""The reason for a query without words."""
 
-_NEAREST_ANYWAY = "The query holds no word or number; these are only the nearest in meaning."
-_LONGEST = 400
+ONLY_FUNCTION_WORDS_REASON = 'The query contains only words like "the", which do not say what the tool should do.'
+"""The reason for a query of function words only."""
+
+_NO_WORDS_NEAREST_REASON = "The query contains no word or number; these tools are only the nearest in meaning."
+_MAX_CHECKED_CHARACTERS = 400
 
 
 def are_function_words(terms: Iterable[str]) -> bool:
-    """Whether all of these terms are stems of function words."""
+    """Return whether all terms are stems of function words."""
     return function_stems().issuperset(terms)
 
 
 def explain_empty_query(query: str) -> str:
-    """Return why a query can hardly mean a tool, for an index that goes by meaning, or "".
+    """Explain why a query has no content, for an index that compares meaning. Return "" for any other query.
 
     Example:
         >>> explain_empty_query("the weather"), explain_empty_query("to-do")
         ('', '')
         >>> explain_empty_query("🎉")
-        'The query holds no word or number; these are only the nearest in meaning.'
+        'The query contains no word or number; these tools are only the nearest in meaning.'
     """
-    if len(query) > _LONGEST:
+    if len(query) > _MAX_CHECKED_CHARACTERS:
         return ""
-    for word in (found := words(query)):
+    found = words(query)
+    for word in found:
         if not are_function_words(word_terms(word)[0]):
-            return ""  # mostly the first or second: this costs a search next to nothing
+            return ""  # usually at the first or second word, so the check is cheap
     if not found:
-        return _NEAREST_ANYWAY
+        return _NO_WORDS_NEAREST_REASON
     return "" if identifiers_in(query) else ONLY_FUNCTION_WORDS_REASON

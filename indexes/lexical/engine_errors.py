@@ -1,4 +1,4 @@
-"""Errors of the engines become the library's own."""
+"""Conversion of search engine errors into `IndexingError`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ __all__ = ["convert_engine_errors"]
 
 
 @contextmanager
-def convert_engine_errors(what: str) -> Iterator[None]:
-    """Raise `IndexingError`, saying `what` failed, for whatever tantivy raises within."""
+def convert_engine_errors(message: str) -> Iterator[None]:
+    """Raise `IndexingError` with a message for every error that tantivy raises in the block.
+
+    Args:
+        message: A description of the operation that failed. The engine's error is appended.
+    """
     try:
         yield
     except (ValueError, TypeError, RuntimeError, OSError, OverflowError) as error:
-        raise IndexingError(f"{what}: {type(error).__name__}: {error}") from error
+        raise IndexingError(f"{message}: {type(error).__name__}: {error}") from error

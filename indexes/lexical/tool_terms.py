@@ -1,4 +1,4 @@
-"""What a tool is searched by: the terms of each of its parts, remembered by content."""
+"""Terms of a tool, field by field, cached by content."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..text.word_pairs import adjacent_words, pair_term
 
 __all__ = ["TermsCache", "ToolTerms", "analyze_tool", "parameter_strings", "shared_terms_cache"]
 
-_DEEPEST = 5
-_MOST_NODES = 2_000
-_LONGEST_TEXT = 50_000
-_PAIRED = 24  # the words of a description that say what the tool does; pairs of later ones found nothing more
+_MAX_SCHEMA_DEPTH = 5
+_MAX_SCHEMA_NODES = 2_000
+_MAX_TEXT_CHARACTERS = 50_000
+_MAX_PAIRED_WORDS = 24  # words of a description that give pairs; pairs of later words found nothing more
 _NESTED = frozenset(("items", "additionalProperties", "contains"))
 _ALTERNATIVES = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
 _NAMED = frozenset(("properties", "$defs", "definitions", "patternProperties"))
@@ -29,10 +29,18 @@ _HOLDERS = _NESTED | _ALTERNATIVES | _NAMED
 
 @dataclass(frozen=True, slots=True)
 class ToolTerms:
-    """The terms of one tool, part by part, in order and with repetitions.
+    """Terms of one tool by field, in order and with repetitions.
 
-    `whole` is the name as one term, if it has several words. `written` is all of it as it is written, the name twice,
-    and the pairs of neighbours in the name and at the beginning of the description, joined by blanks.
+    Args:
+        name: The terms of the name.
+        whole: The whole name as one term if it has several words, or None.
+        description: The terms of the description.
+        search_text: The terms of the additional search text.
+        tags: The terms of the tags.
+        parameters: The terms of the parameter schema.
+        source: The terms of the source.
+        surface_text: The unstemmed words of all fields, with the name twice, and the pairs of adjacent words in the
+            name and at the beginning of the description, separated by blanks.
     """
 
     name: tuple[str, ...]
@@ -42,25 +50,25 @@ class ToolTerms:
     tags: tuple[str, ...]
     parameters: tuple[str, ...]
     source: tuple[str, ...]
-    written: str
+    surface_text: str
 
     @property
     def name_field(self) -> tuple[str, ...]:
-        """The name in words and as a whole."""
+        """The terms of the name, and the whole name as one term."""
         return self.name if self.whole is None else (*self.name, self.whole)
 
     @property
     def text_field(self) -> tuple[str, ...]:
-        """What is said of the tool: description and search text."""
+        """The terms of the description and the search text."""
         return self.description + self.search_text
 
     @property
     def detail_field(self) -> tuple[str, ...]:
-        """What surrounds it: parameters, tags and source."""
+        """The terms of the parameters, tags and source."""
         return self.parameters + self.tags + self.source
 
-    def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Every part under the name an explanation gives it."""
+    def fields(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return each field of `ToolReference` with its terms."""
         return (
             ("name", self.name_field),
             ("description", self.description),
@@ -72,10 +80,10 @@ class ToolTerms:
 
 
 class TermsCache:
-    """Remembers the terms of the tools analyze last; safe from many threads, shared by all indexes that hold it.
+    """Least-recently-used cache of the terms of tools. Thread-safe.
 
     Args:
-        size: how many tools at most; about 4 KB each.
+        size: The maximum number of tools; about 4 KB each.
     """
 
     def __init__(self, size: int = 16_384) -> None:
@@ -87,12 +95,12 @@ class TermsCache:
         return len(self._known)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all entries."""
         with self._lock:
             self._known.clear()
 
-    def of(self, tools: Sequence[ToolReference]) -> list[ToolTerms]:
-        """Return the terms of each tool, analysing those not met before (outside the lock)."""
+    def get(self, tools: Sequence[ToolReference]) -> list[ToolTerms]:
+        """Return the terms of each tool. Tools that are not cached are analyzed, outside the lock."""
         digests = [tool.digest for tool in tools]
         with self._lock:
             found = [self._known.get(digest) for digest in digests]
@@ -109,24 +117,22 @@ class TermsCache:
 
 
 shared_terms_cache = TermsCache()
-"""The terms of the tools analyze last in this process, by whichever index."""
+"""The cache that all indexes of the process share."""
 
 
 def analyze_tool(tool: ToolReference) -> ToolTerms:
-    """Analyse one tool."""
+    """Return the terms of one tool."""
     whole = compound_term(tool.name)
     name, name_forms = analyze(tool.name)
-    description, description_forms = analyze(tool.description[:_LONGEST_TEXT])
-    search_text, search_forms = analyze(tool.search_text[:_LONGEST_TEXT])
+    description, description_forms = analyze(tool.description[:_MAX_TEXT_CHARACTERS])
+    search_text, search_forms = analyze(tool.search_text[:_MAX_TEXT_CHARACTERS])
     tags, tag_forms = analyze(" ".join(tool.tags))
-    parameters, parameter_forms = analyze(" ".join(parameter_strings(tool.parameters))[:_LONGEST_TEXT])
+    parameters, parameter_forms = analyze(" ".join(parameter_strings(tool.parameters))[:_MAX_TEXT_CHARACTERS])
     source, source_forms = analyze(tool.source or "")
     words = (name_forms, name_forms, description_forms, search_forms, parameter_forms, tag_forms, source_forms)
     pieces = [form for form in name_forms if stem(form) != whole]
-    pairs = map(
-        pair_term,
-        [*dict.fromkeys([*pairwise(pieces), *adjacent_words(pieces)]), *adjacent_words(description_forms[:_PAIRED])],
-    )
+    name_pairs = dict.fromkeys([*pairwise(pieces), *adjacent_words(pieces)])
+    pairs = map(pair_term, [*name_pairs, *adjacent_words(description_forms[:_MAX_PAIRED_WORDS])])
     return ToolTerms(
         name=tuple(term for term in name if term != whole),
         whole=whole,
@@ -135,55 +141,62 @@ def analyze_tool(tool: ToolReference) -> ToolTerms:
         tags=tuple(tags),
         parameters=tuple(parameters),
         source=tuple(source),
-        written=" ".join(chain(*words, pairs)),
+        surface_text=" ".join(chain(*words, pairs)),
     )
 
 
 def parameter_strings(schema: Mapping[str, Any] | None) -> list[str]:
-    """Return the names, titles, descriptions and allowed values a JSON Schema gives its parameters, nested ones too.
+    """Return the names, titles, descriptions and allowed values of the parameters in a JSON Schema.
 
-    Looks five levels deep and at a bounded number of nodes, so that no schema, however made, is dear.
+    The search is limited to five levels and a fixed number of nodes, so that no schema takes long.
+
+    Args:
+        schema: The JSON Schema of a tool's arguments, or None.
+
+    Example:
+        >>> parameter_strings({"properties": {"city": {"type": "string", "description": "Name of a city"}}})
+        ['city', 'Name of a city']
     """
     found: list[str] = []
-    budget = _MOST_NODES
+    budget = _MAX_SCHEMA_NODES
     level = [] if schema is None else [schema]
-    for depth in range(_DEEPEST + 1):
-        below: list[Mapping[str, Any]] = []
+    for depth in range(_MAX_SCHEMA_DEPTH + 1):
+        next_level: list[Mapping[str, Any]] = []
         for node in level:
             budget -= 1
             if budget < 0:
                 return found
             if depth:
                 _add_own_texts(node, found)
-            if depth == _DEEPEST:
+            if depth == _MAX_SCHEMA_DEPTH:
                 continue
             for keyword in _HOLDERS.intersection(node):
-                _add_children(keyword, node[keyword], found, below)
-        level = below
+                _add_children(keyword, node[keyword], found, next_level)
+        level = next_level
     return found
 
 
 def _add_own_texts(node: Mapping[str, Any], found: list[str]) -> None:
     values = node.get("enum")
-    listed = values[:_MOST_NODES] if isinstance(values, (list, tuple)) else ()
+    listed = values[:_MAX_SCHEMA_NODES] if isinstance(values, (list, tuple)) else ()
     found.extend(text for text in (node.get("description"), *listed, node.get("const")) if isinstance(text, str))
 
 
-def _add_children(keyword: str, value: object, found: list[str], below: list[Mapping[str, Any]]) -> None:
-    """Add the schemas under one keyword to `below`, and the names of parameters to `found`."""
+def _add_children(keyword: str, value: object, found: list[str], next_level: list[Mapping[str, Any]]) -> None:
+    """Add the schemas of one keyword to `next_level`, and the names of parameters to `found`."""
     if isinstance(value, dict) and keyword in _NAMED:
         if keyword == "properties":
             for key, schema in value.items():
                 _add_names(key, schema, found)
-        below.extend(_mappings(value.values()))
+        next_level.extend(_mappings(value.values()))
     elif keyword in _ALTERNATIVES and isinstance(value, (list, tuple)):
-        below.extend(_mappings(value))
+        next_level.extend(_mappings(value))
     elif keyword in _NESTED:
-        below.extend(_mappings([value]))
+        next_level.extend(_mappings([value]))
 
 
 def _add_names(key: object, schema: object, found: list[str]) -> None:
-    """Add the name of a parameter, and its title where that is more than the name in other casing."""
+    """Add the name of a parameter, and its title unless it is only another spelling of the name."""
     if not isinstance(key, str):
         return
     found.append(key)

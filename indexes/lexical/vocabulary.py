@@ -1,4 +1,4 @@
-"""The words of one set of tools: how rare each is, and which are close to a word that is not among them."""
+"""Vocabulary of a set of tools: the rarity of each term, and spelling correction."""
 
 from __future__ import annotations
 
@@ -11,12 +11,21 @@ from .tool_terms import ToolTerms
 
 __all__ = ["Vocabulary"]
 
-_MANY = 300
-_COMMON = 0.4
+_LARGE_CATALOG_TOOLS = 300
+_COMMON_SHARE = 0.4
 
 
 class Vocabulary:
-    """Document frequencies of a set of tools, by field and as a whole. Immutable once built."""
+    """Inverse document frequencies (IDF) of the terms of a set of tools, by field and overall. Immutable.
+
+    Args:
+        documents: The terms of each tool.
+
+    Attributes:
+        idf: Term -> IDF over whole tools, for every known term.
+        single_idf: The IDF of a term that one tool has.
+        unknown_idf: The IDF of a term that no tool has.
+    """
 
     __slots__ = (
         "_by_frequency",
@@ -43,33 +52,30 @@ class Vocabulary:
         count = len(documents)
         by_frequency = [math.log(1 + (count - df + 0.5) / (df + 0.5)) for df in range(count + 1)]
         self.unknown_idf = by_frequency[0]
-        """The IDF of a word no tool has."""
         self.single_idf = by_frequency[min(1, count)]
-        """The IDF of a word one tool has."""
         self.idf: dict[str, float] = {term: by_frequency[df] for term, df in anywhere.items()}
-        """term -> IDF over whole tools, for every term there is."""
-        self._common_below = by_frequency[int(_COMMON * count)] if count > _MANY else 0.0
+        self._common_below = by_frequency[int(_COMMON_SHARE * count)] if count > _LARGE_CATALOG_TOOLS else 0.0
         self._by_frequency = by_frequency
         self._fields = (names, texts, details)
         self._documents = documents
         self._spelling: Spelling | None = None
 
     def field_idf(self, term: str) -> tuple[float, float, float]:
-        """Return the IDF of `term` within each field (name, text, detail), 0.0 where it does not occur."""
+        """Return the IDF of a term within each field (name, text, detail), 0.0 where it does not occur."""
         name, text, detail = (self._by_frequency[df] if (df := field.get(term, 0)) else 0.0 for field in self._fields)
         return name, text, detail
 
     def is_common(self, term: str) -> bool:
-        """Whether of many tools so many have `term` that it tells them apart hardly, at the cost of visiting them."""
+        """Return whether a term is too common in a large catalog to be worth searching for."""
         return self.idf.get(term, self.unknown_idf) < self._common_below
 
     @property
     def spelling(self) -> Spelling:
-        """The words of the tools as they are written. Made when first asked for; two threads at once make the same."""
+        """The spelling correction for these tools. Built on first use; concurrent first uses build equal objects."""
         if self._spelling is None:
-            self._spelling = Spelling(self.idf, (document.written for document in self._documents))
+            self._spelling = Spelling(self.idf, (document.surface_text for document in self._documents))
         return self._spelling
 
     def mass(self, terms: Iterable[str]) -> float:
-        """Return the summed IDF of `terms`; unknown ones count as the rarest."""
+        """Return the sum of the IDFs of terms. An unknown term counts as the rarest."""
         return sum(self.idf.get(term, self.unknown_idf) for term in terms)

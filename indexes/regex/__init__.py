@@ -1,4 +1,4 @@
-"""`RegexToolIndex`."""
+"""Regex index: search by regular expression, glob or words."""
 
 from .index import RegexToolIndex
 

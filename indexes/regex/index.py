@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..lexical.empty_queries import NO_WORDS_REASON
 from ..lexical.engine_errors import convert_engine_errors
 from ..lexical.explain import Explainer
-from ..lexical.query import parse
+from ..lexical.query import parse_query
 from ..lexical.tool_terms import shared_terms_cache
 from ..lexical.vocabulary import Vocabulary
 from ..ranking.catalog import Catalog, Category
@@ -79,7 +79,7 @@ class RegexSearcher:
             for tool in self._catalog.tools
         ]
         with convert_engine_errors("the tools could not be indexed"):
-            self._documents = shared_terms_cache.of(self._catalog.tools)
+            self._documents = shared_terms_cache.get(self._catalog.tools)
         self._vocabulary = Vocabulary(self._documents)
         self._in_name: dict[str, list[int]] = {}
         self._anywhere: dict[str, list[int]] = {}
@@ -156,9 +156,9 @@ class RegexSearcher:
 
     def _by_words(self, query: str) -> Scores:
         """Rank by how much of the query a tool has, words weighed by rarity; one in the name counts half more."""
-        parsed = parse(query, self._vocabulary)
+        parsed = parse_query(query, self._vocabulary)
         explainer = Explainer(parsed, self._documents, self._vocabulary)
-        if not parsed.asked:
+        if not parsed.answers:
             return Scores(note=Note("empty_query", NO_WORDS_REASON), doubt=explainer.doubt)
         values: dict[int, float] = {}
         for term, weight in parsed.weights.items():

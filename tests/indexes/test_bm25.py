@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolsearch.errors import ConfigurationError, IndexingError
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
-from toolsearch.indexes.lexical.query import parse
+from toolsearch.indexes.lexical.query import parse_query
 from toolsearch.indexes.lexical.tool_terms import TermsCache, analyze_tool, parameter_strings, shared_terms_cache
 from toolsearch.indexes.lexical.vocabulary import Vocabulary
 from toolsearch.indexes.text.clauses import split_clauses
@@ -96,11 +96,11 @@ def test_an_unknown_word_stands_for_those_near_it() -> None:
 def test_the_shares_of_a_query_are_of_its_rarity() -> None:
     """What is matched is weighed by IDF; an unknown word weighs like the rarest."""
     known = vocabulary(*(reference(f"list_{n}") for n in "abcdefgh"), reference("invoice"))
-    parsed = parse("list invoice", known)
+    parsed = parse_query("list invoice", known)
     assert parsed.matched_share(["invoic"]) > 0.8
     assert parsed.matched_share(["list", "invoic"]) == pytest.approx(1.0)
     assert parsed.matched_share([]) == 0.0
-    assert parse("zzzz invoice", known).matched_share(["invoic"]) == pytest.approx(0.4, abs=0.1)
+    assert parse_query("zzzz invoice", known).matched_share(["invoic"]) == pytest.approx(0.4, abs=0.1)
 
 
 def test_min_score_drops_what_matches_too_little() -> None:
@@ -163,8 +163,8 @@ def test_an_error_of_the_engine_is_an_index_failure(monkeypatch: pytest.MonkeyPa
     """With the engine's own as its cause."""
     from toolsearch.indexes.bm25 import tantivy_engine as engine
 
-    monkeypatch.setattr(engine, "_LEAST_HEAP", 1)
-    monkeypatch.setattr(engine, "_HEAP_PER_TOOL", 1)
+    monkeypatch.setattr(engine, "_MIN_HEAP_BYTES", 1)
+    monkeypatch.setattr(engine, "_HEAP_BYTES_PER_TOOL", 1)
     with pytest.raises(IndexingError, match="could not be indexed") as caught:
         Bm25ToolIndex().build([reference("get_weather")])
     assert isinstance(caught.value.__cause__, ValueError)
@@ -183,21 +183,21 @@ def test_the_analysis_of_a_tool_is_shared_by_content() -> None:
     """Two indexes over equal tools analyse them once."""
     tools = [reference(f"shared_{n}", "Some words for the cache.") for n in range(3)]
     Bm25ToolIndex().build(tools)
-    again = shared_terms_cache.of([reference(f"shared_{n}", "Some words for the cache.") for n in range(3)])
-    assert all(one is other for one, other in zip(again, shared_terms_cache.of(tools), strict=True))
+    again = shared_terms_cache.get([reference(f"shared_{n}", "Some words for the cache.") for n in range(3)])
+    assert all(one is other for one, other in zip(again, shared_terms_cache.get(tools), strict=True))
 
 
 def test_the_cache_keeps_what_was_used_last() -> None:
     """It is bounded; what falls out is analyze anew."""
     cache = TermsCache(size=2)
     one, two, three = (reference(f"tool_{n}") for n in range(3))
-    first = cache.of([one])[0]
-    cache.of([two])
-    assert cache.of([one])[0] is first
-    cache.of([three])
+    first = cache.get([one])[0]
+    cache.get([two])
+    assert cache.get([one])[0] is first
+    cache.get([three])
     assert len(cache) == 2
-    assert cache.of([one])[0] is first
-    assert [terms.name for terms in cache.of([one, two, three])] == [("tool", "0"), ("tool", "1"), ("tool", "2")]
+    assert cache.get([one])[0] is first
+    assert [terms.name for terms in cache.get([one, two, three])] == [("tool", "0"), ("tool", "1"), ("tool", "2")]
     assert len(cache) == 2
 
 

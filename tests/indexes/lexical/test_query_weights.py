@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolReference
-from toolsearch.indexes.lexical.query import parse
+from toolsearch.indexes.lexical.query import parse_query
 from toolsearch.indexes.lexical.tool_terms import analyze_tool
 from toolsearch.indexes.lexical.vocabulary import Vocabulary
 from toolsearch.indexes.text.quotes import quoted_values, remove_quoted
@@ -110,14 +110,14 @@ def test_words_that_most_tools_have_are_left_out_of_long_requests_among_many() -
     words = [f"word{chr(97 + n)}" for n in range(20)]
     tools = [ToolReference(name=f"{words[n % 20]}_{n}", description="Record of the account.") for n in range(400)]
     known = Vocabulary([analyze_tool(tool) for tool in tools])
-    assert "account" not in parse(" ".join([*words, "account"]), known).weights
-    assert "account" in parse("account worda", known).weights
+    assert "account" not in parse_query(" ".join([*words, "account"]), known).weights
+    assert "account" in parse_query("account worda", known).weights
     few = Vocabulary([analyze_tool(tool) for tool in tools[:300]])
-    assert "account" in parse(" ".join([*words, "account"]), few).weights
+    assert "account" in parse_query(" ".join([*words, "account"]), few).weights
 
 
 def test_a_word_written_together_later_counts_in_full() -> None:
     """Only the guess that two words are one counts half."""
     known = Vocabulary([analyze_tool(ToolReference(name=name)) for name in ("login", "list_users", "get_time")])
-    assert parse("log in", known).weights == {"login": 0.5}
-    assert parse("log in, and then use the login page", known).weights["login"] == 1.0
+    assert parse_query("log in", known).weights == {"login": 0.5}
+    assert parse_query("log in, and then use the login page", known).weights["login"] == 1.0

@@ -3,7 +3,7 @@
 import pytest
 
 from toolsearch.indexes import ToolReference
-from toolsearch.indexes.lexical.query import parse
+from toolsearch.indexes.lexical.query import parse_query
 from toolsearch.indexes.lexical.tool_terms import analyze_tool
 from toolsearch.indexes.lexical.vocabulary import Vocabulary
 from toolsearch.indexes.text.analysis import terms
@@ -49,5 +49,5 @@ def test_fragments_that_only_look_alike_stay_apart() -> None:
 )
 def test_a_query_names_whole_words_that_are_missing(query: str, missing: set[str]) -> None:
     documents = [analyze_tool(ToolReference(name="forecast", description="查询天气"))]
-    parsed = parse(query, Vocabulary(documents))
+    parsed = parse_query(query, Vocabulary(documents))
     assert set(parsed.missing(set(documents[0].description))) == missing

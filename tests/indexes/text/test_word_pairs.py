@@ -3,7 +3,7 @@
 import pytest
 
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
-from toolsearch.indexes.lexical.query import parse
+from toolsearch.indexes.lexical.query import parse_query
 from toolsearch.indexes.lexical.tool_terms import analyze_tool
 from toolsearch.indexes.lexical.vocabulary import Vocabulary
 from toolsearch.indexes.text.word_pairs import adjacent_words, pair_term
@@ -50,10 +50,10 @@ def test_scripts_without_spaces_and_doubled_words_give_no_pairs() -> None:
 def test_a_pair_does_not_reach_over_clauses() -> None:
     """The last word of one has nothing to do with the first of the next."""
     tools = [ToolReference(name="mail", description="alpha beta gamma delta epsilon zeta")]
-    parsed = parse("alpha beta gamma. delta epsilon zeta", Vocabulary([analyze_tool(tool) for tool in tools]))
-    assert pair_term(("alpha", "beta")) in parsed.written
-    assert pair_term(("gamma", "delta")) not in parsed.written
-    assert [set(clause.written) for clause in parsed.clauses] == [
+    parsed = parse_query("alpha beta gamma. delta epsilon zeta", Vocabulary([analyze_tool(tool) for tool in tools]))
+    assert pair_term(("alpha", "beta")) in parsed.surface_weights
+    assert pair_term(("gamma", "delta")) not in parsed.surface_weights
+    assert [set(clause.surface_forms) for clause in parsed.clauses] == [
         {"alpha", "beta", "gamma", "alpha_beta", "beta_gamma"},
         {"delta", "epsilon", "zeta", "delta_epsilon", "epsilon_zeta"},
     ]
@@ -62,13 +62,13 @@ def test_a_pair_does_not_reach_over_clauses() -> None:
 def test_only_words_some_tool_has_are_asked_as_written() -> None:
     """An unknown word is answered by guesses alone."""
     tools = [ToolReference(name="weather", description="Forecast of a city")]
-    parsed = parse("wether forecasts citi", Vocabulary([analyze_tool(tool) for tool in tools]))
-    assert set(parsed.written) == {"forecasts", "citi", pair_term(("forecasts", "citi"))}
+    parsed = parse_query("wether forecasts citi", Vocabulary([analyze_tool(tool) for tool in tools]))
+    assert set(parsed.surface_weights) == {"forecasts", "citi", pair_term(("forecasts", "citi"))}
 
 
 def test_a_name_is_its_words_and_their_pairs() -> None:
     """In a tool and in a request, whichever way it is spelt."""
     terms = analyze_tool(ToolReference(name="pull_request", description="pull_request"))
-    assert terms.written.split() == ["pull", "request"] * 3 + ["pull_request"] * 2
-    parsed = parse("pull_request", Vocabulary([terms]))
-    assert set(parsed.written) == {"pull", "request", "pull_request"}
+    assert terms.surface_text.split() == ["pull", "request"] * 3 + ["pull_request"] * 2
+    parsed = parse_query("pull_request", Vocabulary([terms]))
+    assert set(parsed.surface_weights) == {"pull", "request", "pull_request"}
