@@ -51,7 +51,16 @@ def _restore(kind: type[_Error], args: tuple[Any, ...]) -> _Error:
 
 
 class ToolSearchError(Exception):
-    """Base class of every error that this library raises. Every subclass can be copied and pickled."""
+    """Base class of every error that this library raises. Every subclass can be copied and pickled.
+
+    Attributes:
+        response: The turn so far, as a `ChatResponse`, if a request to the model failed in the tool-calling loop: its
+            messages and the usage of all its rounds. Otherwise None.
+        rejected: The `ChatResponse` of the model that the error is about, or None. It is part of `response`.
+    """
+
+    response: Any = None
+    rejected: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The default calls `__init__` with the message alone, whatever arguments it takes.

@@ -13,12 +13,14 @@ class StructuredOutputError(ToolSearchError):
 
     Attributes:
         response: The turn so far: its messages with the last answer, and the usage of all rounds and attempts.
+        rejected: The last answer, as the model gave it.
         problem: What is wrong with the last answer.
     """
 
     response: ChatResponse
+    rejected: ChatResponse
 
     def __init__(self, message: str, *, response: ChatResponse, problem: str) -> None:
-        self.response = response
+        self.response = self.rejected = response
         self.problem = problem
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""`ToolCallLimits`: how often tools may be called in one turn, and the guard against going in circles."""
+"""Limits on the tool calls of one turn, and a guard against repeated calls."""
 
 from __future__ import annotations
 
@@ -12,29 +12,33 @@ from typing import Literal
 from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage, json_object
 
-__all__ = ["CallCounter", "Refusal", "ToolCallLimits"]
+__all__ = ["CallCounter", "ToolCallLimits"]
 
-_PATIENCE = 10
+MAX_FRUITLESS_ROUNDS = 10
+"""Number of consecutive rounds without a permitted call after which the turn ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallLimits:
-    """Limits on the tool calls of one turn, that is since the last user message. `tool_search` counts as well.
+    """Limits on the tool calls of one turn, i.e. since the last user message. Calls of `tool_search` count too.
 
-    The defaults, 40 and 150, are those of the system this library takes after.
+    The defaults, 40 per tool and 150 in total, are those of the reference system.
+
+    A call that is rejected by a limit counts too. After 10 consecutive rounds in which no call was permitted, the turn
+    ends, whatever `on_limit` says.
 
     Args:
-        per_tool: calls of one tool; None is unlimited.
-        total: calls in all; None is unlimited.
-        overrides: other limits for tools by name; None is unlimited.
-        exempt: tools without a limit of their own; their calls count in `total`.
-        on_limit: ``"end"`` ends the turn with finish reason ``tool_call_limit`` and the results so far,
-            ``"answer"`` answers the call with the limit and goes on.
-        max_repeats: a call with the same name and arguments this many times in a row is answered instead of run;
-            None runs it.
+        per_tool: Calls of each tool. None sets no limit.
+        total: Calls of all tools. None sets no limit.
+        overrides: Other limits for single tools, by name. None sets no limit.
+        exempt: Names of tools without a limit of their own. Their calls count towards `total`.
+        on_limit: ``"end"`` ends the turn with the finish reason ``tool_call_limit``. ``"answer"`` answers the call
+            with a text about the limit, and the turn goes on.
+        max_repeats: A call that repeats the same name and arguments this many times in a row is answered instead of
+            run. None switches the guard off.
 
-    Calls that are answered instead of run count as well. A model that goes on for 10 rounds in which nothing may run
-    is not asked again, whatever `on_limit` says.
+    Raises:
+        ConfigurationError: If a value is out of range, or if `exempt` is a single string.
 
     Example:
         >>> ToolCallLimits(per_tool=5, overrides={"search_web": 20}).of("search_web")
@@ -50,40 +54,40 @@ class ToolCallLimits:
 
     def __post_init__(self) -> None:
         for name, limit in (("per_tool", self.per_tool), ("total", self.total), *self.overrides.items()):
-            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
-                raise ConfigurationError(f"the limit {name} must be a number of calls or None, not {limit!r}")
             if limit is not None and limit < 0:
-                raise ConfigurationError(f"the limit {name}={limit} is negative; None means unlimited")
+                raise ConfigurationError(f"limit {name} must be 0 or more, got {limit}; None means no limit")
         if self.max_repeats is not None and self.max_repeats < 2:
-            raise ConfigurationError("max_repeats must be 2 or more, or None to switch the guard off")
+            raise ConfigurationError(
+                f"max_repeats must be 2 or more, got {self.max_repeats}; None switches the guard off"
+            )
         if self.on_limit not in ("end", "answer"):
-            raise ConfigurationError(f"on_limit must be 'end' or 'answer', not {self.on_limit!r}")
+            raise ConfigurationError(f"on_limit must be 'end' or 'answer', got {self.on_limit!r}")
         if isinstance(self.exempt, str):
-            raise ConfigurationError("exempt must be a collection of tool names, not one string")
+            raise ConfigurationError(f"exempt must be a list of tool names; write exempt=[{self.exempt!r}]")
 
     def of(self, name: str) -> int | None:
-        """The limit of one tool; None is unlimited."""
+        """Return the limit of the tool `name`; None means no limit."""
         return None if name in self.exempt else self.overrides.get(name, self.per_tool)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a call is not run: `text` is for the model, `ends` says that the turn ends here."""
+class _Rejection:
+    """A call that must not run: a text that explains it to the model, and whether the turn ends."""
 
     text: str
-    ends: bool
+    ends_turn: bool
 
 
 class CallCounter:
-    """Counts the calls of one turn against its limits; what the history holds of the turn counts too."""
+    """Count of the tool calls of one turn, compared with its limits. Calls of the turn in the history count too."""
 
     def __init__(self, limits: ToolCallLimits, history: Sequence[Message] = ()) -> None:
         self._limits = limits
         self._counts: Counter[str] = Counter()
-        self._last: tuple[str, str] | None = None
+        self._latest: tuple[str, str] | None = None
         self._repeats = 0
-        self._fruitless = 0
-        self._admitted = True
+        self._fruitless_rounds = 0
+        self._permitted_any = True
         turn = list(takewhile(lambda message: not isinstance(message, UserMessage), reversed(history)))
         self._counts.update(message.name for message in turn if isinstance(message, ToolMessage))
         answered = Counter(message.tool_call_id for message in turn if isinstance(message, ToolMessage))
@@ -91,27 +95,44 @@ class CallCounter:
             for call in message.tool_calls if isinstance(message, AssistantMessage) else ():
                 if answered[call.id]:
                     answered[call.id] -= 1
-                    self._circling(call)
+                    self._count_repeat(call)
 
-    def next_round(self) -> None:
-        """Note that the model was asked and has answered with calls."""
-        self._fruitless = 0 if self._admitted else self._fruitless + 1
-        self._admitted = False
+    def count_round(self, calls: Sequence[ToolCall]) -> tuple[dict[int, ToolMessage], str]:
+        """Count the calls of a round.
 
-    def admit(self, call: ToolCall) -> Refusal | None:
-        """Count a call; return why it may not run, or None."""
-        circling, limit = self._circling(call), self._limit(call)
+        Returns:
+            The answers to rejected calls, by position. The text of the limit that ends the turn, or an empty string.
+        """
+        answers: dict[int, ToolMessage] = {}
+        limit_text = ""
+        self._fruitless_rounds = 0 if self._permitted_any else self._fruitless_rounds + 1
+        self._permitted_any = False
+        for position, call in enumerate(calls):
+            rejection = self._count(call)
+            if limit_text or rejection:
+                text = rejection.text if rejection else "Not run: the turn ended."
+                answers[position] = ToolMessage(call.id, call.name, text, is_error=True)
+                if rejection and rejection.ends_turn:
+                    limit_text = limit_text or rejection.text
+        return answers, limit_text
+
+    def _count(self, call: ToolCall) -> _Rejection | None:
+        """Count a call. Return None if it may run, or else the rejection."""
+        repeated, limited = self._count_repeat(call), self._exceeded_limit(call)
         self._counts[call.name] += 1
-        if limit is None and circling is None:
-            self._admitted = True
+        if limited is None and repeated is None:
+            self._permitted_any = True
             return None
-        ends = self._fruitless >= _PATIENCE or (limit is not None and self._limits.on_limit == "end")
-        return Refusal(limit or circling or "", ends)
+        ends_turn = self._fruitless_rounds >= MAX_FRUITLESS_ROUNDS or (
+            limited is not None and self._limits.on_limit == "end"
+        )
+        return _Rejection(limited or repeated or "", ends_turn)
 
-    def _circling(self, call: ToolCall) -> str | None:
-        canonical = _canonical(call.arguments)
-        self._repeats = self._repeats + 1 if self._last == (call.name, canonical) else 1
-        self._last = (call.name, canonical)
+    def _count_repeat(self, call: ToolCall) -> str | None:
+        """Compare a call with the one before. Return a text for the model if it was repeated too often."""
+        arguments = _canonical_json(call.arguments)
+        self._repeats = self._repeats + 1 if self._latest == (call.name, arguments) else 1
+        self._latest = (call.name, arguments)
         limit = self._limits.max_repeats
         if limit is None or self._repeats < limit:
             return None
@@ -120,7 +141,7 @@ class CallCounter:
             "you have, change the arguments, or answer the user."
         )
 
-    def _limit(self, call: ToolCall) -> str | None:
+    def _exceeded_limit(self, call: ToolCall) -> str | None:
         limit, total = self._limits.of(call.name), self._limits.total
         if limit is not None and self._counts[call.name] >= limit:
             reached = f"{limit} calls of {call.name}"
@@ -131,10 +152,10 @@ class CallCounter:
         return f"Not run: the limit of {reached} per turn is reached."
 
 
-def _canonical(arguments: str) -> str:
-    """The same text for the same arguments, however they were written."""
-    found = json_object(arguments)
+def _canonical_json(arguments: str) -> str:
+    """Return equal strings for equal arguments, regardless of key order and white space."""
+    value = json_object(arguments)
     try:
-        return arguments if found is None else json.dumps(found, sort_keys=True)
+        return arguments if value is None else json.dumps(value, sort_keys=True)
     except RecursionError:
         return arguments

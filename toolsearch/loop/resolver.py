@@ -1,4 +1,4 @@
-"""`ToolResolver`: where a loop may look for a tool that was not part of its request."""
+"""Tool resolvers: a lookup for called tools that are not in the request."""
 
 from __future__ import annotations
 
@@ -14,16 +14,22 @@ __all__ = ["ChainedToolResolver", "StaticToolResolver", "ToolResolver"]
 
 @runtime_checkable
 class ToolResolver(Protocol):
-    """Finds a tool by the name a model called. All it knows becomes callable, so it is used only where asked for:
-    ``ToolCallingAdvisor(resolver=..., resolve_fallback=True)``. It may block."""
+    """Looks up a tool by the name that a model called. It may block.
+
+    The model can call every tool that a resolver knows. So a resolver is used only on request, with
+    ``ToolCallingAdvisor(resolver=..., resolve_fallback=True)``.
+    """
 
     def resolve(self, name: str) -> Tool | None:
-        """Return the tool of this name, or None."""
+        """Return the tool with this name, or None."""
         ...
 
 
 class StaticToolResolver:
-    """Knows a fixed set of tools, under the names that a model sees.
+    """A resolver for a fixed set of tools, under the names that the model sees.
+
+    Args:
+        tools: Tools in any form that ``ChatClient(tools=...)`` accepts.
 
     Example:
         >>> def ping() -> str:
@@ -37,12 +43,18 @@ class StaticToolResolver:
         self._tools = {tool.name: tool for tool in name_tools(collect_tools(tools))}
 
     def resolve(self, name: str) -> Tool | None:
-        """Return the tool of this name, or None."""
+        """Return the tool with this name, or None."""
         return self._tools.get(name)
 
 
 class ChainedToolResolver:
-    """Asks several resolvers in turn; the first that knows the name counts.
+    """A resolver that asks several resolvers in order and returns the first tool found.
+
+    Args:
+        resolvers: The resolvers to ask.
+
+    Raises:
+        ConfigurationError: If an argument is not a resolver.
 
     Example:
         >>> chain = ChainedToolResolver(StaticToolResolver([]), StaticToolResolver(Tool("ping", fn=lambda: "pong")))
@@ -52,10 +64,21 @@ class ChainedToolResolver:
 
     def __init__(self, *resolvers: ToolResolver) -> None:
         for resolver in resolvers:
-            if isinstance(resolver, type) or not isinstance(resolver, ToolResolver):
-                raise ConfigurationError(f"{resolver!r} is not a resolver: it needs a method resolve(name)")
+            validate_resolver(resolver)
         self._resolvers = resolvers
 
     def resolve(self, name: str) -> Tool | None:
-        """Return the tool of this name, or None."""
+        """Return the tool with this name, or None."""
         return next((tool for one in self._resolvers if (tool := one.resolve(name)) is not None), None)
+
+
+def validate_resolver(resolver: ToolResolver) -> None:
+    """Validate that a resolver is an instance with a method `resolve`.
+
+    Raises:
+        ConfigurationError: If it is not.
+    """
+    if isinstance(resolver, type):
+        raise ConfigurationError(f"resolver must be an instance, got the class {resolver.__name__}")
+    if not isinstance(resolver, ToolResolver):
+        raise ConfigurationError(f"resolver must define resolve(name), got {resolver!r}")

@@ -1,4 +1,4 @@
-"""What the tool-calling loop knows of a turn while it runs."""
+"""State of the tool-calling loop during one turn."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..chat.requests import ChatRequest
+from ..chat.responses import ChatResponse
 from ..chat.turn_memory import TurnMemory
 from ..messages import Message, ToolCall, ToolMessage, Usage
 from ..tools.tool import Tool
@@ -17,20 +18,21 @@ __all__ = ["LoopState"]
 
 @dataclass(slots=True)
 class LoopState:
-    """One turn of the loop, from request to response; hooks read it and may change it.
+    """State of the loop during one turn. Hooks read it and may change it.
 
     Attributes:
-        request: the request the turn began with.
-        resources: closed when the turn ends, however it ends.
-        executable: what may run in this round, by the name the model sees; None: the tools that were sent.
-        intercept: answers a call before it is run, or returns None to let it run; may block.
-        resolved: tools of this round's calls that only the resolver knows.
-        round: how often the model was asked.
-        usage: tokens of all rounds so far.
-        produced: the messages of the turn so far, oldest first.
-        memory: what keeps this turn further in; None where the loop sends the whole conversation itself.
-        send_history: whether each round is sent the turn so far, or only what is new since the last one.
-        extra: for subclasses: what they keep for the turn, under names of their own.
+        request: The request with which the turn started.
+        resources: Callbacks that run when the turn ends, also if it fails or is left early.
+        executable: The tools that may run in this round, by the name that the model sees. None means the tools that
+            were sent.
+        intercept: Function that answers a call before it runs, or returns None to let it run. It may block.
+        resolved: Tools that only the resolver knows and that are called in this round.
+        round: Number of requests to the model so far.
+        usage: Sum of the tokens of all rounds.
+        produced: Messages of the turn so far, oldest first.
+        memory: The memory inside the loop that stores this turn, or None if there is none.
+        send_history: Whether each round sends the whole turn so far. Otherwise it sends only the new messages.
+        extra: Values that subclasses keep during the turn, under names of their own.
 
     Example:
         >>> from toolsearch import ToolCallingAdvisor
@@ -57,9 +59,19 @@ class LoopState:
 
     @property
     def earlier(self) -> Sequence[Message]:
-        """Messages of earlier turns that are not in `request`, as an inner memory adds them later."""
+        """Messages of earlier turns that a memory inside the loop adds to the request."""
         return () if self.memory is None else self.memory.history
 
     def conversation(self, request: ChatRequest) -> Sequence[Message]:
-        """What the model will be sent if this round sends `request`."""
+        """Return the messages that the model receives if this round sends `request`."""
         return request.messages if self.memory is None else self.memory.conversation(request.messages)
+
+    def turn_so_far(self, rejected: ChatResponse | None = None) -> ChatResponse:
+        """Return the messages and the usage of the turn so far as a response.
+
+        Args:
+            rejected: A response of this round that was not accepted. Its message and its usage are added.
+        """
+        if rejected is None:
+            return ChatResponse(messages=self.produced, usage=self.usage, finish_reason="error")
+        return rejected.replace(messages=(*self.produced, rejected.message), usage=self.usage + rejected.usage)
