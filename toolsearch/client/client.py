@@ -218,8 +218,8 @@ class ChatClient:
         if tool_calling is None:
             tool_calling = self.tool_calling
         _validate_flag(tool_calling)
-        for name in ("session_id", "tenant_id"):
-            _validate_identifier(arguments.get(name), name)
+        _validate_identifier(arguments.get("session_id"), "session_id")
+        _validate_identifier(arguments.get("tenant_id"), "tenant_id")
         chain = build_chain((*self.advisors, *arguments.get("advisors", ())), tool_calling=tool_calling)
         chain = with_structured_output(chain, arguments.get("output_type"), self.model)
         tools = (*self._tools, *expand_tools(arguments.get("tools", ())))

@@ -1,4 +1,4 @@
-"""Time as an argument: what waits or measures takes a `Clock`, so that tests never sleep."""
+"""Clocks: code that waits or measures time takes a `Clock`, so that tests never sleep."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ __all__ = ["Clock", "SystemClock"]
 
 @runtime_checkable
 class Clock(Protocol):
-    """Tells the time and waits. `toolsearch.testing.FakeClock` is one that only pretends to."""
+    """Tells the time and waits. `toolsearch.testing.FakeClock` is a fake for tests."""
 
     def monotonic(self) -> float:
-        """Return seconds that never go backwards; only differences mean anything."""
+        """Return a time in seconds that never goes backwards. Only differences between two times have a meaning."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Return after `seconds`; the thread is held."""
+        """Block the thread for `seconds`."""
         ...
 
     async def sleep_async(self, seconds: float) -> None:
-        """Return after `seconds`; the event loop is free meanwhile."""
+        """Wait for `seconds` without blocking the event loop."""
         ...
 
 
 class SystemClock:
-    """The machine's own clock.
+    """The clock of the operating system.
 
     Example:
         >>> clock = SystemClock()
@@ -39,11 +39,11 @@ class SystemClock:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Hold this thread for `seconds`; a negative time is none."""
+        """Block the thread for `seconds`; return at once if `seconds` is negative."""
         time.sleep(max(0.0, seconds))
 
     async def sleep_async(self, seconds: float) -> None:
-        """Let other tasks run for `seconds`, under asyncio or trio; a negative time is none."""
+        """Wait for `seconds` under asyncio or trio; a negative number counts as 0."""
         import anyio
 
         await anyio.sleep(max(0.0, seconds))

@@ -1,15 +1,15 @@
-"""What an advisor can ask of the driver that runs it.
+"""Effects: the operations that an advisor asks the driver to perform.
 
-An advisor yields one of these and receives the result at the same place; an exception of the effect is raised there.
+An advisor yields an effect and receives its result at the same place. An exception of the effect is raised there.
 
-=================  =================================================================  =======================
-effect             meaning                                                            what comes back
-=================  =================================================================  =======================
-`ChatRequest`      run the rest of the chain, then the model; again means once more   `ChatResponse`
-`RunTools`         execute a batch of tool calls                                      `ToolBatchResult`
-`Perform`          do blocking or async work                                          its result
-`Sleep`            wait, on the client's clock                                        None
-=================  =================================================================  =======================
+=================  =========================================================================  ====================
+effect             operation                                                                  result
+=================  =========================================================================  ====================
+`ChatRequest`      run the rest of the chain and the model; yield it again to run them again  `ChatResponse`
+`RunTools`         execute a batch of tool calls                                              `ToolBatchResult`
+`Perform`          call a function that may block, or await an async one                      its return value
+`Sleep`            wait on the client's clock                                                 None
+=================  =========================================================================  ====================
 """
 
 from __future__ import annotations
@@ -30,15 +30,18 @@ __all__ = ["AdvisorFlow", "Effect", "Perform", "RunTools", "Sleep", "ToolBatchRe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTools:
-    """Execute `calls` and return their results in the same order.
+    """Execution of a batch of tool calls. The results are returned in the order of `calls`.
 
     Args:
-        calls: what the model asked for.
-        tools: what may run, by the name the model sees. A call of any other name is answered, never run.
-        request: the request of this round: its context, session id and tenant reach the tools.
-        answers: results of calls that are not to run, by their position in `calls`.
-        raise_on_error: True, or exception types: a tool's error of such a type is raised instead of answered.
-        on_error: words the answer to any other error of a tool; None: its type and text.
+        calls: The calls of the model.
+        tools: The tools that may run, by the name that the model sees. A call of another name is answered with an
+            error and never run.
+        request: The request of the round. Its context, session id and tenant id are passed to the tools.
+        answers: Results of calls that must not run, by position in `calls`.
+        raise_on_error: True raises every exception of a tool. Exception types raise exceptions of these types. All
+            other exceptions are answered to the model.
+        on_error: Function that returns the text for an exception that is answered. By default, the text is the type
+            and message of the exception.
 
     Example:
         >>> from toolsearch.tools.tool import Tool
@@ -60,11 +63,12 @@ class RunTools:
 
 @dataclass(frozen=True, slots=True)
 class ToolBatchResult:
-    """The results of a batch in call order.
+    """Results of a batch of tool calls, in the order of the calls.
 
     Args:
-        messages: one for each call.
-        return_direct: every tool of the batch says that its result is the response, and none failed.
+        messages: One message for each call.
+        return_direct: Whether the results are the response to the user: every tool is marked with `return_direct`, and
+            no call failed.
 
     Example:
         >>> ToolBatchResult((ToolMessage("call_1", "ping", "pong"),)).messages[0].text
@@ -77,8 +81,10 @@ class ToolBatchResult:
 
 @dataclass(frozen=True, slots=True)
 class Perform:
-    """Call `fn` without arguments. Async drivers run a sync `fn` in a worker thread and await an async one;
-    sync drivers refuse an async one with `AsyncCallableError`.
+    """Call of a function without arguments, which may block.
+
+    Async drivers run a sync function in a worker thread and await an async one. Sync drivers reject an async function
+    with `AsyncCallableError`.
 
     Example:
         >>> Perform(lambda: 42).fn()
@@ -90,7 +96,7 @@ class Perform:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wait `seconds` on the client's clock.
+    """Wait of some seconds on the client's clock.
 
     Example:
         >>> Sleep(0.5).seconds
@@ -101,5 +107,7 @@ class Sleep:
 
 
 Effect: TypeAlias = ChatRequest | RunTools | Perform | Sleep
+"""Anything that an advisor can yield."""
 
 AdvisorFlow: TypeAlias = Generator[Effect, Any, ChatResponse]
+"""The generator that `Advisor.advise` returns."""
