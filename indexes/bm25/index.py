@@ -11,6 +11,7 @@ from ..lexical.explain import Explainer
 from ..lexical.query import ParsedQuery, parse_query
 from ..lexical.tool_terms import shared_terms_cache
 from ..lexical.vocabulary import Vocabulary
+from ..protocols import ToolSearcher
 from ..ranking.catalog import Catalog, Category
 from ..ranking.respond import respond
 from ..ranking.scores import CANDIDATES, Note, Scores
@@ -61,7 +62,7 @@ class Bm25ToolIndex:
     def __init__(self, min_score: float | None = None) -> None:
         self._min_score = coerce_number_between("min_score", min_score, 0, 1, "a fraction between 0 and 1") or 0.0
 
-    def build(self, tools: Sequence[ToolReference]) -> Bm25Searcher:
+    def build(self, tools: Sequence[ToolReference]) -> ToolSearcher:
         """Return a searcher over exactly `tools`.
 
         Raises:

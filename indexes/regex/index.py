@@ -1,4 +1,4 @@
-"""Search by pattern: regular expressions and globs over names and descriptions, plain words otherwise."""
+"""`RegexToolIndex`: search by regular expression or glob, and by words for any other query."""
 
 from __future__ import annotations
 
@@ -11,37 +11,41 @@ from ..lexical.explain import Explainer
 from ..lexical.query import parse_query
 from ..lexical.tool_terms import shared_terms_cache
 from ..lexical.vocabulary import Vocabulary
+from ..protocols import ToolSearcher
 from ..ranking.catalog import Catalog, Category
 from ..ranking.respond import respond
 from ..ranking.scores import CANDIDATES, Note, Scores
 from ..reference import ToolReference
 from ..response import Match, ToolSearchResponse
-from .pattern import InvalidPatternError, Kind, compile_query, normalized_bytes, query_kind, strip_delimiters
+from .pattern import InvalidPatternError, QueryKind, compile_query, normalized_bytes, query_kind, strip_delimiters
 
 __all__ = ["RegexToolIndex"]
 
-_WHOLE_NAME, _IN_NAME, _IN_TEXT = 3.0, 2.0, 1.0
+_WHOLE_NAME_SCORE, _IN_NAME_SCORE, _IN_TEXT_SCORE = 3.0, 2.0, 1.0
 _NAME_BONUS = 0.5
-_LONGEST_TEXT = 8_192
-_SECONDS = 1.0
-"""The time one search may take; only patterns made to be slow, on thousands of tools, come near it."""
+_MAX_TEXT_CHARACTERS = 8_192
+_SEARCH_TIMEOUT_SECONDS = 1.0
+"""Maximum time of one search. Only patterns that are slow on purpose reach it, with thousands of tools."""
 
-
-_MATCHES_ALL = "{!r} matches all {} tools, so which come first says little; ask for what only some of them have."
+_MATCHES_ALL = "{!r} matches all {} tools, so their order means little; use a pattern that only some tools match."
 
 
 class RegexToolIndex:
-    """Finds tools by a regular expression, a glob, or plain words; case never matters.
+    """Index that finds tools by a regular expression, a glob, or words. Case is ignored.
 
-    A pattern ranks a tool whose whole name it matches first, then matches within the name, then within description
-    or search text. Matching takes time linear in the text, whatever the pattern (google-re2): there is no look-around
-    and there are no back-references. A pattern that cannot be used is explained in the response, and so is one that
-    matches every tool.
+    A pattern ranks tools whose whole name matches first, then matches within the name, then matches within the
+    description or search text. Matching takes linear time for every pattern (google-re2), so look-around and
+    back-references are not supported. The response explains an unusable pattern, and a pattern that matches every tool.
 
-    How a query is read: with signs that nobody writes by chance (``get_.*``, ``list|create``, ``^get``) as a pattern;
-    a word with ``*`` as a glob, in which ``*`` stands for any characters but blanks and ``?`` for one; a word with
-    ``?`` inside (``get_?ser``) as both; a word with dots (``get.user``) as words and, ranked first, as a pattern; all
-    else as words. Slashes, quotes or backquotes around a pattern (``/get_.*/i``) are no part of it.
+    A query is read as follows:
+
+    - A query with syntax that prose does not contain (``get_.*``, ``list|create``, ``^get``) is a pattern.
+    - A word with ``*`` is a glob: ``*`` matches any characters except blanks, and ``?`` exactly one.
+    - A word with ``?`` inside (``get_?ser``) is read as both.
+    - A word with dots (``get.user``) is read as words, and tools that match it as a pattern rank first.
+    - Any other query is words.
+
+    Slashes, quotes or backquotes around a pattern (``/get_.*/i``) are ignored.
 
     Example:
         >>> from toolsearch.indexes import RegexToolIndex, ToolReference
@@ -53,11 +57,11 @@ class RegexToolIndex:
         (('get_user_data',), ('get_user_data',), ('get_weather',))
     """
 
-    def build(self, tools: Sequence[ToolReference]) -> RegexSearcher:
+    def build(self, tools: Sequence[ToolReference]) -> ToolSearcher:
         """Return a searcher over exactly `tools`.
 
         Raises:
-            DuplicateToolError: two tools have one name.
+            DuplicateToolError: If two tools have the same name.
         """
         return RegexSearcher(tools, type(self).__name__)
 
@@ -66,7 +70,12 @@ class RegexToolIndex:
 
 
 class RegexSearcher:
-    """Searches one set of tools. Immutable and safe from many threads; made by `RegexToolIndex.build`."""
+    """Searcher that `RegexToolIndex` builds. Immutable and thread-safe.
+
+    Args:
+        tools: The tools to search.
+        search_type: The class name of the index, for the response.
+    """
 
     def __init__(self, tools: Sequence[ToolReference], search_type: str) -> None:
         self._catalog = Catalog(tools)
@@ -74,20 +83,20 @@ class RegexSearcher:
         self._texts = [
             (
                 normalized_bytes(tool.name),
-                normalized_bytes(f"{tool.description}\n{tool.search_text}".strip()[:_LONGEST_TEXT]),
+                normalized_bytes(f"{tool.description}\n{tool.search_text}".strip()[:_MAX_TEXT_CHARACTERS]),
             )
             for tool in self._catalog.tools
         ]
         with convert_engine_errors("the tools could not be indexed"):
             self._documents = shared_terms_cache.get(self._catalog.tools)
         self._vocabulary = Vocabulary(self._documents)
-        self._in_name: dict[str, list[int]] = {}
-        self._anywhere: dict[str, list[int]] = {}
+        self._positions_by_name_term: dict[str, list[int]] = {}
+        self._positions_by_term: dict[str, list[int]] = {}
         for position, document in enumerate(self._documents):
             for term in dict.fromkeys(document.name_field):
-                self._in_name.setdefault(term, []).append(position)
+                self._positions_by_name_term.setdefault(term, []).append(position)
             for term in dict.fromkeys((*document.name_field, *document.text_field, *document.detail_field)):
-                self._anywhere.setdefault(term, []).append(position)
+                self._positions_by_term.setdefault(term, []).append(position)
 
     @property
     def tools(self) -> tuple[ToolReference, ...]:
@@ -116,62 +125,62 @@ class RegexSearcher:
         except InvalidPatternError as error:
             return Scores(note=Note("invalid_pattern", str(error)))
         if kind == "dotted" and found.values:
-            return _raised(self._by_words(query), found)
+            return _merge(self._by_words(query), found)
         if kind in ("maybe_pattern", "dotted") and not found.values:
-            return self._by_words(query)  # text that happens to be a pattern, such as "a+b"
+            return self._by_words(query)  # a string that is a pattern by accident, such as "a+b"
         return found
 
-    def _by_pattern(self, shown: str, kind: Kind, category: Category | None) -> Scores:
+    def _by_pattern(self, shown: str, kind: QueryKind, category: Category | None) -> Scores:
         matcher = compile_query(shown, kind)
-        deadline = time.perf_counter() + _SECONDS
+        deadline = time.perf_counter() + _SEARCH_TIMEOUT_SECONDS
         values: dict[int, float] = {}
         searched = range(len(self._texts)) if category is None else category.positions
         for position in searched:
             name, text = self._texts[position]
             if matcher.search(name) is not None:
-                values[position] = _WHOLE_NAME if matcher.fullmatch(name) is not None else _IN_NAME
+                values[position] = _WHOLE_NAME_SCORE if matcher.fullmatch(name) is not None else _IN_NAME_SCORE
             elif text and matcher.search(text) is not None:
-                values[position] = _IN_TEXT
+                values[position] = _IN_TEXT_SCORE
             if time.perf_counter() > deadline:
                 raise InvalidPatternError(f"{shown!r} takes too long on so many tools; repeat less, or use words.")
-        tells_nothing = len(values) == len(searched) > 1 and matcher.search(b"") is not None
+        matches_anything = len(values) == len(searched) > 1 and matcher.search(b"") is not None
 
         def doubt(positions: Sequence[int]) -> str:
-            if tells_nothing or len(positions) < len(values) == len(searched):
+            if matches_anything or len(positions) < len(values) == len(searched):
                 return _MATCHES_ALL.format(shown, len(values))
             return ""
 
         return Scores(
             values=values,
-            explain=lambda position: self._explained(position, values, shown),
+            explain=lambda position: self._matches_of(position, values, shown),
             doubt=doubt,
             note=None if values else Note("no_match", f"No name or description matches {shown!r}; try plain words."),
         )
 
-    def _explained(self, position: int, values: dict[int, float], shown: str) -> tuple[Match, ...]:
+    def _matches_of(self, position: int, values: dict[int, float], shown: str) -> tuple[Match, ...]:
         score = values.get(position)
         if score is None:
             return ()
-        return (Match(shown, ("description",) if score == _IN_TEXT else ("name",)),)
+        return (Match(shown, ("description",) if score == _IN_TEXT_SCORE else ("name",)),)
 
     def _by_words(self, query: str) -> Scores:
-        """Rank by how much of the query a tool has, words weighed by rarity; one in the name counts half more."""
+        """Score tools by the words of the query they have, weighted by rarity. A word in the name counts half more."""
         parsed = parse_query(query, self._vocabulary)
         explainer = Explainer(parsed, self._documents, self._vocabulary)
         if not parsed.answers:
             return Scores(note=Note("empty_query", NO_WORDS_REASON), doubt=explainer.doubt)
         values: dict[int, float] = {}
         for term, weight in parsed.weights.items():
-            worth = weight * self._vocabulary.idf[term]
-            for position in self._anywhere[term]:
-                values[position] = values.get(position, 0.0) + worth
-            for position in self._in_name.get(term, ()):
-                values[position] += _NAME_BONUS * worth
+            term_score = weight * self._vocabulary.idf[term]
+            for position in self._positions_by_term[term]:
+                values[position] = values.get(position, 0.0) + term_score
+            for position in self._positions_by_name_term.get(term, ()):
+                values[position] += _NAME_BONUS * term_score
         return Scores(values=values, explain=explainer.matches, doubt=explainer.doubt)
 
 
-def _raised(words: Scores, matches: Scores) -> Scores:
-    """Return what words found with what a pattern matches before all else."""
+def _merge(words: Scores, matches: Scores) -> Scores:
+    """Return the scores of both, with the tools that match the pattern first."""
     best = max(words.values.values(), default=1.0)
     raised = {position: words.values.get(position, 0.0) + best * value for position, value in matches.values.items()}
 

@@ -1,4 +1,4 @@
-"""What a query to a regex index is - a pattern, a glob, or words - and patterns in linear time."""
+"""Patterns and globs: how a query is read, and matching in linear time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Final, Literal, Protocol, TypeAlias
 from ...text import replace_surrogates, short_repr
 
 __all__ = [
+    "MAX_PATTERN_LENGTH",
     "InvalidPatternError",
-    "Kind",
     "Matcher",
+    "QueryKind",
     "compile_pattern",
     "compile_query",
     "glob_to_pattern",
@@ -20,19 +21,22 @@ __all__ = [
     "strip_delimiters",
 ]
 
-Kind: TypeAlias = Literal["pattern", "maybe_pattern", "glob", "dotted", "words"]
+QueryKind: TypeAlias = Literal["pattern", "maybe_pattern", "glob", "dotted", "words"]
+"""The ways to read a query; see `query_kind`."""
 
 MAX_PATTERN_LENGTH: Final = 512
-_LARGEST_PROGRAM: Final = 2_500
-"""Instructions of a compiled pattern: each may run once for every character of a text."""
-_MEMORY: Final = 1 << 20
-"""Bytes for the automaton of one pattern; re2 keeps the patterns used last, up to 128."""
+"""Maximum length of a pattern in characters."""
+_MAX_PROGRAM_SIZE: Final = 2_500
+"""Maximum number of instructions in a compiled pattern. Each can run once for every character of a string."""
+_MAX_MEMORY_BYTES: Final = 1 << 20
+"""Maximum memory of one pattern's automaton. re2 caches up to 128 patterns."""
+_MAX_SHOWN_CHARACTERS: Final = 80
 
 _GLOB = re.compile(r"[\w\-./:?*]+")
-# In running text only what nobody writes by chance makes a pattern.
-_SURE_SIGN = re.compile(r"\.[*+]|\\[bBdDsSwW]|\][*+?{]|\(\?|\(\w+\||[\w)]\|[\w(]|^\^\w|\\p\{|\{\d+(?:,\d*)?\}")
-_SIGN = re.compile(r"[*+?\[\](){}|^$\\]")
-_PUNCTUATION = re.compile(r"[\"']*(?:\([\w\-./:]+\)|[\w\-./:]+(?:\+\+)?)[\"'?!.,;:]*")
+# In running text, only a sequence that prose does not contain makes a pattern.
+_CERTAIN_SYNTAX = re.compile(r"\.[*+]|\\[bBdDsSwW]|\][*+?{]|\(\?|\(\w+\||[\w)]\|[\w(]|^\^\w|\\p\{|\{\d+(?:,\d*)?\}")
+_POSSIBLE_SYNTAX = re.compile(r"[*+?\[\](){}|^$\\]")
+_PUNCTUATED_WORD = re.compile(r"[\"']*(?:\([\w\-./:]+\)|[\w\-./:]+(?:\+\+)?)[\"'?!.,;:]*")
 _DOTTED = re.compile(r"[\w\-]+(?:\.[\w\-]+)+")
 _DELIMITED = re.compile(r"/(.+)/[gimsuy]*|r?(?P<quote>[\"'`])(.+)(?P=quote)")
 _LOOK_AROUND = re.compile(r"\(\?<?[=!]")
@@ -41,44 +45,56 @@ _POSSESSIVE = re.compile(r"\(\?>|[*+?}]\+")
 
 
 class InvalidPatternError(Exception):
-    """A pattern cannot be used; the message tells why and what to write instead."""
+    """An unusable pattern. The message says why and what to write instead."""
 
 
 class Matcher(Protocol):
     """A compiled pattern."""
 
     def search(self, text: bytes) -> object | None:
-        """Return a match anywhere in `text`, or None."""
+        """Return a match anywhere in a string, or None."""
         ...
 
     def fullmatch(self, text: bytes) -> object | None:
-        """Return a match of all of `text`, or None."""
+        """Return a match of the whole string, or None."""
         ...
 
 
-def query_kind(query: str) -> Kind:
-    """Tell how to read a query.
+def query_kind(query: str) -> QueryKind:
+    """Return how to read a query.
 
-    A word with ``*`` and no other sign is a glob. What holds signs nobody writes by chance, such as ``.*`` or
-    ``a|b``, is a pattern. A single word with any other sign (``colou?r``, ``a+b``) may be one, unless it is but
-    punctuation around a word (``weather?``, ``(today)``, ``C++``). In ``get.user`` the dot may stand for any
-    character, or for itself. All else is words.
+    Returns:
+        - ``"glob"`` for a word with ``*`` and no other pattern syntax.
+        - ``"pattern"`` for syntax that prose does not contain, such as ``.*`` or ``a|b``.
+        - ``"maybe_pattern"`` for a single word with other syntax, such as ``colou?r`` or ``a+b``. Punctuation around a
+          word (``weather?``, ``(today)``, ``C++``) does not count.
+        - ``"dotted"`` for ``get.user``, in which the dot can be itself or match any character.
+        - ``"words"`` for any other query.
+
+    Example:
+        >>> query_kind("get_*"), query_kind("get_.*"), query_kind("colou?r"), query_kind("what is the weather?")
+        ('glob', 'pattern', 'maybe_pattern', 'words')
     """
     text = query.strip()
     if len(text) > MAX_PATTERN_LENGTH and len(text.split(maxsplit=1)) > 1:
-        return "words"  # a pasted text, whatever it holds
+        return "words"  # a pasted text, even if it contains pattern syntax
     if "*" in text and ".*" not in text and _GLOB.fullmatch(text):
         return "glob"
     head = text[:MAX_PATTERN_LENGTH]
-    if _SURE_SIGN.search(head):
+    if _CERTAIN_SYNTAX.search(head):
         return "pattern"
-    if len(text.split(maxsplit=1)) == 1 and _SIGN.search(head) and not _PUNCTUATION.fullmatch(head):
+    if len(text.split(maxsplit=1)) == 1 and _POSSIBLE_SYNTAX.search(head) and not _PUNCTUATED_WORD.fullmatch(head):
         return "maybe_pattern"
     return "dotted" if len(text) <= MAX_PATTERN_LENGTH and _DOTTED.fullmatch(text) else "words"
 
 
 def strip_delimiters(query: str) -> str:
-    """Return the pattern between slashes (``/get_.*/i``), quotes or backquotes; any other text as it is."""
+    """Return the pattern between slashes, quotes or backquotes, or the stripped query if there are none.
+
+    Example:
+        >>> strip_delimiters("/get_.*/i"), strip_delimiters("'send a mail'")
+        ('get_.*', "'send a mail'")
+    """
     text = query.strip()
     found = _DELIMITED.fullmatch(text) if len(text) <= 2 * MAX_PATTERN_LENGTH else None
     inner = (found[1] or found[3]).strip() if found else ""
@@ -86,35 +102,45 @@ def strip_delimiters(query: str) -> str:
 
 
 def glob_to_pattern(glob: str) -> str:
-    """Return the pattern for a glob: ``*`` stands for any characters but blanks, ``?`` for one."""
+    r"""Return the pattern of a glob. ``*`` matches any characters except blanks, ``?`` exactly one.
+
+    Example:
+        >>> glob_to_pattern("get_*.txt") == r"get_\S*\.txt"
+        True
+    """
     parts = {"*": r"\S*", "?": r"\S"}
     return "".join(parts.get(char) or re.escape(char) for char in re.sub(r"\*+", "*", glob.strip()))
 
 
-def compile_query(text: str, kind: Kind) -> Matcher:
-    """Compile a text of a kind other than words; a ``?`` among letters is read as in a pattern and as in a glob.
+def compile_query(text: str, kind: QueryKind) -> Matcher:
+    """Compile a query that is not words. A ``?`` among letters is read both as in a pattern and as in a glob.
+
+    Args:
+        text: The query without delimiters.
+        kind: The kind of the query.
 
     Raises:
-        InvalidPatternError: see `compile_pattern`.
+        InvalidPatternError: If the pattern is not usable; see `compile_pattern`.
     """
     if kind == "glob":
         return compile_pattern(glob_to_pattern(text))
     if kind == "maybe_pattern" and _GLOB.fullmatch(text):
         glob = glob_to_pattern(text)
         if not text.strip("?"):
-            return compile_pattern(text)  # raises, in words about this text
+            return compile_pattern(text)  # raises an error that shows this text
         try:
             return compile_pattern(f"{text}|{glob}")
         except InvalidPatternError:
-            return compile_pattern(glob)  # ??_user
+            return compile_pattern(glob)  # for example "??_user"
     return compile_pattern(text)
 
 
 def compile_pattern(pattern: str) -> Matcher:
-    """Compile a pattern, case ignored, for UTF-8 text; matching takes time linear in the text, whatever the pattern.
+    """Compile a case-insensitive pattern for UTF-8 strings. Matching takes linear time for every pattern.
 
     Raises:
-        InvalidPatternError: it is malformed, too long, too large, or uses what cannot be done in linear time.
+        InvalidPatternError: If the pattern is malformed, too long or too large, or uses syntax that cannot be matched
+            in linear time.
     """
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise InvalidPatternError(
@@ -125,37 +151,36 @@ def compile_pattern(pattern: str) -> Matcher:
     options = re2.Options()
     options.log_errors = False
     options.case_sensitive = False
-    options.max_mem = _MEMORY
+    options.max_mem = _MAX_MEMORY_BYTES
     try:
         compiled = re2.compile(normalized_bytes(pattern), options)
     except re2.error as error:
-        raise InvalidPatternError(_explained(pattern, error)) from error
-    if compiled.programsize > _LARGEST_PROGRAM:
-        raise InvalidPatternError(
-            f"{short_repr(pattern, 80)} repeats too much to be searched for; use * or +, or words."
-        )
+        raise InvalidPatternError(_error_message(pattern, error)) from error
+    if compiled.programsize > _MAX_PROGRAM_SIZE:
+        shown = short_repr(pattern, _MAX_SHOWN_CHARACTERS)
+        raise InvalidPatternError(f"{shown} repeats too much to be searched for; use * or +, or words.")
     matcher: Matcher = compiled
     return matcher
 
 
 def normalized_bytes(text: str) -> bytes:
-    """Return the UTF-8 form in which patterns and texts are compared."""
+    """Return the normalized UTF-8 form in which patterns and strings are compared."""
     return text.encode() if text.isascii() else unicodedata.normalize("NFC", replace_surrogates(text)).encode()
 
 
-def _explained(pattern: str, error: Exception) -> str:
+def _error_message(pattern: str, error: Exception) -> str:
     cause = error.args[0] if error.args else ""
-    said = cause.decode("utf-8", "replace") if isinstance(cause, bytes) else str(cause)
+    detail = cause.decode("utf-8", "replace") if isinstance(cause, bytes) else str(cause)
     if _LOOK_AROUND.search(pattern):
         hint = "Look-ahead and look-behind are not supported; leave them out and search for what must be there."
     elif _BACK_REFERENCE.search(pattern):
         hint = "Back-references are not supported; write the repeated part out."
     elif _POSSESSIVE.search(pattern):
         hint = "Possessive and atomic forms are not supported; use the plain form."
-    elif "repetition size" in said or "too large" in said:
+    elif "repetition size" in detail or "too large" in detail:
         hint = "Repeat less often (at most 1000 times in all), or use * or +."
     elif r"\Z" in pattern:
         hint = r"Write \z or $ for the end."
     else:
         hint = r"Put a backslash before a special character that is meant literally, or search for words."
-    return f"{short_repr(pattern, 80)} is not a usable regular expression: {said}. {hint}"
+    return f"{short_repr(pattern, _MAX_SHOWN_CHARACTERS)} is not a usable regular expression: {detail}. {hint}"

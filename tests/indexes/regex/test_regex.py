@@ -208,7 +208,7 @@ def test_a_pattern_that_matches_every_tool_is_remarked(searcher: ToolSearcher, q
     """In whatever order they come, it is none."""
     found = searcher.search(query)
     assert (len(found.hits), found.total_matches, found.reason_code) == (5, 7, "weak_match")
-    assert found.reason.startswith(f"{query!r} matches all 7 tools, so which come first says little; ")
+    assert found.reason.startswith(f"{query!r} matches all 7 tools, so their order means little; ")
 
 
 def test_a_pattern_that_fits_every_tool_of_a_few_is_no_weak_one(searcher: ToolSearcher) -> None:
@@ -239,7 +239,7 @@ def test_a_pattern_too_dear_for_many_tools_is_given_up(monkeypatch: pytest.Monke
     """And the answer says what to do."""
     from toolsearch.indexes.regex import index as regex
 
-    monkeypatch.setattr(regex, "_SECONDS", -1.0)
+    monkeypatch.setattr(regex, "_SEARCH_TIMEOUT_SECONDS", -1.0)
     response = RegexToolIndex().build(TOOLS).search("get_.*")
     assert response.reason_code == "invalid_pattern"
     assert "takes too long" in response.reason
