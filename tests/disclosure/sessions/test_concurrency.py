@@ -1,4 +1,4 @@
-"""Sessions under threads: one build for all who ask, nobody waits for another's set, nobody waits for ever."""
+"""Sessions with threads: parallel requests share one build, and other sets do not wait for it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from toolsearch.disclosure.sessions import SessionLease, SessionToolIndex, ToolSearchRequest
 from toolsearch.disclosure.sessions.searcher_cache import SearcherCache, SearcherHandle
-from toolsearch.disclosure.sessions.session_index import SessionLease, SessionToolIndex, ToolSearchRequest
 from toolsearch.disclosure.sessions.tool_set import ToolSet
 from toolsearch.errors import IndexingError
 from toolsearch.eviction import AlwaysEvict, CompositeEviction, LruEviction, TtlEviction
@@ -21,15 +21,15 @@ from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.response import ToolHit, ToolSearchResponse
 from toolsearch.testing import FakeClock
 
-PATIENCE = 30  # seconds until a test that hangs fails
+TIMEOUT_SECONDS = 30  # until a test that hangs fails
 
 
 class Killed(BaseException):
-    """What stops a thread without being an error, as KeyboardInterrupt does."""
+    """Stops a thread without being an `Exception`, like KeyboardInterrupt."""
 
 
 class Gate:
-    """An index whose builds of sets with a tool named ``slow`` wait until the test opens it."""
+    """Index whose builds of sets with a tool named ``slow`` wait until the test opens it."""
 
     def __init__(self, failures: Sequence[BaseException] = ()) -> None:
         self.entered = Event()
@@ -49,7 +49,7 @@ class Gate:
             failure = self.failures.pop(0) if self.failures else None
         if "slow" in names:
             self.entered.set()
-            assert self.open.wait(PATIENCE)
+            assert self.open.wait(TIMEOUT_SECONDS)
         with self.lock:
             self.running[names] -= 1
         if failure is not None:
@@ -58,7 +58,7 @@ class Gate:
 
 
 class Found:
-    """Answers every query with all of its names."""
+    """Searcher that finds all of its tools for every query."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -83,7 +83,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def eager_switching() -> Iterator[None]:
-    """Lets threads interrupt each other far more often than usual."""
+    """Switch between threads far more often than usual."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -91,36 +91,36 @@ def eager_switching() -> Iterator[None]:
 
 
 def together(pool: ThreadPoolExecutor, count: int, work: Callable[[int], Any]) -> list[Future[Any]]:
-    """Start `work` in `count` threads at one moment; returns when all have started."""
+    """Start `work` in `count` threads at the same moment."""
     start = Barrier(count + 1)
 
     def run(worker: int) -> Any:
-        start.wait(PATIENCE)
+        start.wait(TIMEOUT_SECONDS)
         return work(worker)
 
     futures = [pool.submit(run, worker) for worker in range(count)]
-    start.wait(PATIENCE)
+    start.wait(TIMEOUT_SECONDS)
     return futures
 
 
-def test_all_who_ask_for_a_set_at_once_wait_for_one_build(pool: ThreadPoolExecutor) -> None:
+def test_parallel_sessions_share_one_build(pool: ThreadPoolExecutor) -> None:
     gate = Gate()
     sessions = SessionToolIndex(gate)
     futures = together(pool, 8, lambda worker: sessions.index(worker, tools("slow", "a")))
-    assert gate.entered.wait(PATIENCE)
+    assert gate.entered.wait(TIMEOUT_SECONDS)
     gate.open.set()
     for future in futures:
-        future.result(PATIENCE)
+        future.result(TIMEOUT_SECONDS)
     assert gate.builds == {("a", "slow"): 1}
     assert all(search(sessions, worker) == ("a", "slow") for worker in range(8))
 
 
-def test_a_slow_build_holds_up_no_other_set_session_or_search(pool: ThreadPoolExecutor) -> None:
+def test_slow_build_delays_no_other_session(pool: ThreadPoolExecutor) -> None:
     gate = Gate()
     sessions = SessionToolIndex(gate, LruEviction(3))
     sessions.index("slow one", tools("old"))
     build = pool.submit(sessions.index, "slow one", tools("slow"))
-    assert gate.entered.wait(PATIENCE)
+    assert gate.entered.wait(TIMEOUT_SECONDS)
     for number in range(5):
         with sessions.lease(number, tools(f"set_{number}")) as turn:
             assert turn.search("").names == (f"set_{number}",)
@@ -129,41 +129,41 @@ def test_a_slow_build_holds_up_no_other_set_session_or_search(pool: ThreadPoolEx
     sessions.evict(4)
     assert not build.done()
     gate.open.set()
-    build.result(PATIENCE)
+    build.result(TIMEOUT_SECONDS)
     assert search(sessions, "slow one") == ("slow",)
 
 
-def test_a_session_is_not_evicted_while_its_new_set_is_built(pool: ThreadPoolExecutor) -> None:
+def test_session_is_not_evicted_during_a_build(pool: ThreadPoolExecutor) -> None:
     gate = Gate()
     sessions = SessionToolIndex(gate, LruEviction(1))
     with sessions.lease("ann", tools("a")) as turn:
         turn.session.reveal(["a"])
     build = pool.submit(sessions.lease, "ann", tools("a", "slow"))
-    assert gate.entered.wait(PATIENCE)
+    assert gate.entered.wait(TIMEOUT_SECONDS)
     sessions.index("bob", tools("b"))
     gate.open.set()
-    with build.result(PATIENCE) as turn:
+    with build.result(TIMEOUT_SECONDS) as turn:
         assert turn.session.revealed == ("a",)
     assert sessions.session_ids() == ("ann",)
 
 
-def test_a_session_cleared_while_its_set_is_built_starts_from_nothing(pool: ThreadPoolExecutor) -> None:
+def test_session_evicted_during_a_build_starts_from_nothing(pool: ThreadPoolExecutor) -> None:
     gate = Gate()
     sessions = SessionToolIndex(gate, AlwaysEvict())
     with sessions.lease("ann", tools("a")) as earlier:
         earlier.session.reveal(["a"])
         build = pool.submit(sessions.lease, "ann", tools("a", "slow"))
-        assert gate.entered.wait(PATIENCE)
+        assert gate.entered.wait(TIMEOUT_SECONDS)
         sessions.evict("ann")
         gate.open.set()
-        with build.result(PATIENCE) as turn:
+        with build.result(TIMEOUT_SECONDS) as turn:
             assert turn.session.revealed == ()
             assert "ann" in sessions
         assert len(sessions) == 0
 
 
 class Announced(Event):
-    """Tells of every thread that waits for it, before it does."""
+    """Event that counts each thread before it waits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -177,55 +177,57 @@ class Announced(Event):
 def join_the_build(
     pool: ThreadPoolExecutor, cache: SearcherCache, tool_set: ToolSet, count: int
 ) -> list[Future[SearcherHandle]]:
-    """Let `count` threads ask for a set that is being built; returns when all of them wait for that build."""
+    """Make `count` threads wait for the build of a set."""
     done = cache._flights[tool_set.digest].done = Announced()
     waiting = [pool.submit(cache.get, tool_set) for _ in range(count)]
     for _ in range(count):
-        assert done.arrivals.acquire(timeout=PATIENCE)
+        assert done.arrivals.acquire(timeout=TIMEOUT_SECONDS)
     return waiting
 
 
-def test_all_who_wait_get_what_was_built(pool: ThreadPoolExecutor) -> None:
+def test_waiting_threads_get_the_same_searcher(pool: ThreadPoolExecutor) -> None:
     gate = Gate()
     cache = SearcherCache(gate)
     builder = pool.submit(cache.get, tools("slow"))
-    assert gate.entered.wait(PATIENCE)
+    assert gate.entered.wait(TIMEOUT_SECONDS)
     waiting = join_the_build(pool, cache, tools("slow"), 6)
     gate.open.set()
-    assert {id(future.result(PATIENCE)) for future in waiting} == {id(builder.result(PATIENCE))}
+    assert {id(future.result(TIMEOUT_SECONDS)) for future in waiting} == {id(builder.result(TIMEOUT_SECONDS))}
     assert gate.builds == {("slow",): 1}
 
 
-def test_a_failed_build_fails_all_who_wait_and_can_be_repeated(pool: ThreadPoolExecutor) -> None:
+def test_failed_build_fails_all_waiting_threads(pool: ThreadPoolExecutor) -> None:
+    """The next call builds again."""
     gate = Gate([IndexingError("out of memory")])
     cache = SearcherCache(gate)
     builder = pool.submit(cache.get, tools("slow"))
-    assert gate.entered.wait(PATIENCE)
+    assert gate.entered.wait(TIMEOUT_SECONDS)
     waiting = join_the_build(pool, cache, tools("slow"), 6)
     gate.open.set()
     for future in [builder, *waiting]:
         with pytest.raises(IndexingError, match="out of memory"):
-            future.result(PATIENCE)
+            future.result(TIMEOUT_SECONDS)
     assert gate.builds == {("slow",): 1}
     assert cache.get(tools("slow")).searcher.search("").names == ("slow",)
 
 
-def test_when_the_builder_is_killed_one_of_those_who_wait_builds(pool: ThreadPoolExecutor) -> None:
+def test_waiting_thread_builds_if_the_builder_is_killed(pool: ThreadPoolExecutor) -> None:
     gate = Gate([Killed()])
     cache = SearcherCache(gate)
     killed = pool.submit(cache.get, tools("slow"))
-    assert gate.entered.wait(PATIENCE)
+    assert gate.entered.wait(TIMEOUT_SECONDS)
     waiting = join_the_build(pool, cache, tools("slow"), 6)
     gate.open.set()
     with pytest.raises(Killed):
-        killed.result(PATIENCE)
-    assert len({id(future.result(PATIENCE)) for future in waiting}) == 1
+        killed.result(TIMEOUT_SECONDS)
+    assert len({id(future.result(TIMEOUT_SECONDS)) for future in waiting}) == 1
     assert gate.builds == {("slow",): 2}
     assert gate.most_at_once == 1
 
 
 @pytest.mark.usefixtures("eager_switching")
-def test_many_threads_see_only_their_own_tools_and_leave_nothing_behind(pool: ThreadPoolExecutor) -> None:
+def test_threads_see_only_their_own_tools(pool: ThreadPoolExecutor) -> None:
+    """Nothing is left after their sessions are evicted."""
     gate = Gate()
     clock = FakeClock()
     sessions = SessionToolIndex(gate, CompositeEviction(LruEviction(5), TtlEviction(3, clock=clock)))
@@ -245,7 +247,7 @@ def test_many_threads_see_only_their_own_tools_and_leave_nothing_behind(pool: Th
             clock.advance(0.1)
 
     for future in together(pool, 8, use):
-        future.result(PATIENCE)
+        future.result(TIMEOUT_SECONDS)
     sessions.index("last", sets[0])
     assert len(sessions) <= 5
     assert gate.most_at_once == 1
@@ -259,13 +261,13 @@ def close_one(leases: list[SessionLease], worker: int) -> None:
 
 
 @pytest.mark.usefixtures("eager_switching")
-def test_of_many_closers_one_ends_the_turn(pool: ThreadPoolExecutor) -> None:
+def test_parallel_closes_end_a_turn_once(pool: ThreadPoolExecutor) -> None:
     sessions = SessionToolIndex(Gate(), LruEviction(1))
     for _ in range(50):
         with sessions.lease("ann", tools("a")):
             closing = [sessions.lease("ann", tools("a"))] * 4
             sessions.index("bob", tools("b"))
             for future in together(pool, 4, partial(close_one, closing)):
-                future.result(PATIENCE)
+                future.result(TIMEOUT_SECONDS)
             assert "ann" in sessions  # the other lease still holds it
         assert sessions.session_ids() == ("bob",)

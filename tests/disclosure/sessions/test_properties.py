@@ -1,4 +1,4 @@
-"""Any history of sessions against a naive model: who is there, what each finds, which searchers live."""
+"""Random histories of sessions compared with a naive model: sessions, results and searchers in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from toolsearch.disclosure.sessions.session_index import SessionLease, SessionToolIndex, ToolSearchRequest
+from toolsearch.disclosure.sessions import SessionLease, SessionToolIndex, ToolSearchRequest
 from toolsearch.disclosure.sessions.tool_set import ToolSet
 from toolsearch.eviction import LruEviction
 from toolsearch.indexes.reference import ToolReference
@@ -40,7 +40,7 @@ class Index:
         return searcher
 
     def alive(self) -> list[tuple[str, ...]]:
-        """The sets that a living searcher was built for, one entry a searcher."""
+        """Return the sets of the searchers in memory, one entry a searcher."""
         return sorted(searcher.names for each in self.searchers if (searcher := each()) is not None)
 
 
@@ -50,7 +50,7 @@ def tools(names: Sequence[str]) -> ToolSet:
 
 @dataclass(eq=False)
 class Session:
-    """A session as the model sees it."""
+    """Session of the model."""
 
     names: tuple[str, ...] = ()
     revealed: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Session:
 
 
 class Model:
-    """Sessions under an LRU limit, with everything looked up the slow way."""
+    """Naive model of sessions with an LRU limit."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -74,7 +74,7 @@ class Model:
         self.kept.append(key)
         while len(self.kept) > self.limit:
             self.proposed.append(self.kept.pop(0))
-        session.leases += 1  # by its use now
+        session.leases += 1  # for this use
         self.sweep()
         session.leases -= 1
         return session
@@ -99,7 +99,7 @@ class Turn:
 
 
 class SessionHistories(RuleBasedStateMachine):
-    """Uses, turns, searches and clearing, in any order."""
+    """Uses, turns, searches and evictions in any order."""
 
     turns = Bundle("turns")
 
@@ -152,13 +152,13 @@ class SessionHistories(RuleBasedStateMachine):
         assert response.names == tuple(name for name in sorted(session.names) if query in name)
 
     @rule(key=SESSIONS)
-    def clear(self, key: object) -> None:
+    def evict(self, key: object) -> None:
         self.sessions.evict(key)
         self.model.sessions.pop(key, None)
         self.model.forget(key)
 
     @invariant()
-    def the_same_sessions_are_there(self) -> None:
+    def sessions_are_those_of_the_model(self) -> None:
         assert set(self.sessions.session_ids()) == set(self.model.sessions)
         assert len(self.sessions) == len(self.model.sessions)
         for key, session in self.model.sessions.items():
@@ -167,7 +167,7 @@ class SessionHistories(RuleBasedStateMachine):
             assert record.revealed == tuple(session.revealed)
 
     @invariant()
-    def every_set_in_use_has_one_searcher_and_no_other_lives(self) -> None:
+    def each_set_in_use_has_one_searcher_and_no_other_is_alive(self) -> None:
         in_use = [session.names for session in self.model.sessions.values()] + [turn.names for turn in self.open]
         assert self.index.alive() == sorted({tuple(sorted(names)) for names in in_use})
 
@@ -181,7 +181,7 @@ TestSessionHistories.settings = settings(max_examples=120, stateful_step_count=3
     SETS,
     st.sampled_from(["", *NAMES]),
 )
-def test_what_others_index_never_changes_what_a_session_finds(
+def test_other_sessions_do_not_change_results(
     others: list[tuple[int, tuple[str, ...]]], names: tuple[str, ...], query: str
 ) -> None:
     alone = SessionToolIndex(Index())

@@ -1,4 +1,4 @@
-"""`SessionRecord`: what a session found, in order, whoever adds to it."""
+"""`SessionRecord`: revealed tools in order, also with threads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ NAMES = st.sampled_from("abcdef")
         max_size=30,
     )
 )
-def test_it_does_what_two_lists_do(steps: list[tuple[str, list[str]]]) -> None:
+def test_record_behaves_like_two_lists(steps: list[tuple[str, list[str]]]) -> None:
+    """One list is in order of revelation, the other in order of use."""
     record = SessionRecord()
     found: list[str] = []
     by_use: list[str] = []
@@ -46,7 +47,7 @@ def test_it_does_what_two_lists_do(steps: list[tuple[str, list[str]]]) -> None:
         assert record.least_recently_used == tuple(by_use)
 
 
-def test_parallel_searches_lose_nothing_and_claim_nothing_twice() -> None:
+def test_parallel_reveals_return_each_name_once() -> None:
     record = SessionRecord()
     workers, each = 8, 50
     start = Barrier(workers)
@@ -62,7 +63,7 @@ def test_parallel_searches_lose_nothing_and_claim_nothing_twice() -> None:
     assert set(claimed) == set(record.revealed) == expected
 
 
-def test_of_all_that_freeze_the_first_wins() -> None:
+def test_first_frozen_value_is_kept() -> None:
     record = SessionRecord()
     assert record.frozen is None
     workers = 8

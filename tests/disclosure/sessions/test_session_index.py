@@ -1,4 +1,4 @@
-"""`SessionToolIndex`: sessions, leases and eviction over an index of our own."""
+"""`SessionToolIndex`: searches, shared searchers, leases and eviction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weakref import ref
 
 import pytest
 
-from toolsearch.disclosure.sessions.session_index import (
+from toolsearch.disclosure.sessions import (
     SessionLease,
     SessionRecord,
     SessionToolIndex,
@@ -38,7 +38,7 @@ class NameSearcher:
 
 
 class NameIndex:
-    """Builds `NameSearcher` and keeps account of it; fails when told to."""
+    """Index that builds `NameSearcher`, counts the builds, and raises `failure` if it is set."""
 
     def __init__(self) -> None:
         self.built: list[tuple[str, ...]] = []
@@ -59,7 +59,7 @@ class NameIndex:
 
 
 def tools(*names: str) -> ToolSet:
-    """A new set, equal to any other of these names."""
+    """Make a new set of tools with these names."""
     return ToolSet(ToolReference(name=name) for name in names)
 
 
@@ -83,7 +83,7 @@ def test_each_session_searches_its_own_tools(index: NameIndex) -> None:
     assert names_for(sessions, "bob", "get") == ("get_mail",)
 
 
-def test_the_request_reaches_the_searcher(index: NameIndex) -> None:
+def test_request_options_reach_the_searcher(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     sessions.index("ann", [ToolReference(name=f"tool_{n}", tags=("odd",) if n % 2 else ()) for n in range(20)])
     by_default = sessions.search(ToolSearchRequest(session_id="ann", query="tool"))
@@ -92,7 +92,8 @@ def test_the_request_reaches_the_searcher(index: NameIndex) -> None:
     assert (len(narrowed.hits), narrowed.total_matches) == (7, 10)
 
 
-def test_an_unknown_session_is_answered_with_the_reason_and_stays_unknown(index: NameIndex) -> None:
+def test_unknown_session_has_no_hits_and_a_reason(index: NameIndex) -> None:
+    """A search does not create the session."""
     sessions = SessionToolIndex(index, LruEviction(1))
     sessions.index("ann", tools("a"))
     response = sessions.search(ToolSearchRequest(session_id="bob", query="weather"))
@@ -102,7 +103,7 @@ def test_an_unknown_session_is_answered_with_the_reason_and_stays_unknown(index:
     assert sessions.session_ids() == ("ann",)
 
 
-def test_a_session_without_tools_is_not_an_unknown_one(index: NameIndex) -> None:
+def test_session_without_tools_is_known(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     sessions.index("ann", [])
     assert sessions.search(ToolSearchRequest(session_id="ann", query="x")).reason_code is None
@@ -110,29 +111,29 @@ def test_a_session_without_tools_is_not_an_unknown_one(index: NameIndex) -> None
 
 
 @pytest.mark.parametrize("session_id", [None, "", " \t", ["a", "list"], ("tenant", [])])
-def test_ids_that_name_no_session_are_refused_everywhere(index: NameIndex, session_id: Any) -> None:
+def test_invalid_session_ids_are_refused(index: NameIndex, session_id: Any) -> None:
     sessions = SessionToolIndex(index)
-    with pytest.raises(ConfigurationError, match="session id"):
+    with pytest.raises(ConfigurationError, match="session_id must be"):
         sessions.index(session_id, tools("a"))
-    with pytest.raises(ConfigurationError, match="session id"):
+    with pytest.raises(ConfigurationError, match="session_id must be"):
         sessions.search(ToolSearchRequest(session_id=session_id, query="a"))
-    with pytest.raises(ConfigurationError, match="session id"):
+    with pytest.raises(ConfigurationError, match="session_id must be"):
         sessions.evict(session_id)
     if session_id is not None:
-        with pytest.raises(ConfigurationError, match="session id"):
+        with pytest.raises(ConfigurationError, match="session_id must be"):
             sessions.lease(session_id, tools("a"))
     assert (len(sessions), index.built) == (0, [])
 
 
-def test_a_query_is_a_string(index: NameIndex) -> None:
+def test_query_must_be_a_string(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     sessions.index("ann", tools("a"))
     not_a_query: Any = None
-    with pytest.raises(ConfigurationError, match="query is a string, not NoneType"):
+    with pytest.raises(ConfigurationError, match="query must be a string, got NoneType"):
         sessions.search(ToolSearchRequest(session_id="ann", query=not_a_query))
 
 
-def test_tenants_with_the_same_session_id_are_strangers(index: NameIndex) -> None:
+def test_sessions_are_isolated_per_tenant(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     with sessions.lease(("acme", "1"), tools("a")) as acme, sessions.lease(("umbrella", "1"), tools("a")) as umbrella:
         acme.session.reveal(["a"])
@@ -143,19 +144,20 @@ def test_tenants_with_the_same_session_id_are_strangers(index: NameIndex) -> Non
 
 
 @pytest.mark.parametrize("not_an_index", [NameIndex, None, 3, "no such index"])
-def test_what_is_not_an_index_is_refused(not_an_index: Any) -> None:
+def test_other_objects_are_refused_as_index(not_an_index: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"not an index|unknown index|is a class"):
         SessionToolIndex(not_an_index)
 
 
 @pytest.mark.parametrize("not_a_strategy", [LruEviction, 1000, "lru"])
-def test_what_is_not_an_eviction_strategy_is_refused(index: NameIndex, not_a_strategy: Any) -> None:
+def test_other_objects_are_refused_as_eviction_strategy(index: NameIndex, not_a_strategy: Any) -> None:
     with pytest.raises(ConfigurationError, match="is not an eviction strategy"):
         SessionToolIndex(index, not_a_strategy)
 
 
 @pytest.mark.parametrize("name", ["regex", "bm25"])
-def test_built_in_indexes_are_passed_by_name(name: str) -> None:
+def test_built_in_indexes_are_named(name: str) -> None:
+    """Sessions find the same as an index of their own."""
     catalog = [
         ToolReference(name="get_weather", description="Forecast for a city", source="meteo"),
         ToolReference(name="send_mail", description="Send a message", source="mail"),
@@ -177,14 +179,14 @@ def test_built_in_indexes_are_passed_by_name(name: str) -> None:
     assert "200 sessions, 4 searchers" in repr(sessions)
 
 
-def test_it_says_how_full_it_is(index: NameIndex) -> None:
+def test_repr_counts_sessions_and_searchers(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(7))
     sessions.index("ann", tools("a"))
     sessions.index("bob", tools("a"))
     assert repr(sessions) == "<SessionToolIndex over NameIndex, LruEviction(7): 2 sessions, 1 searchers>"
 
 
-def test_looking_at_a_record_is_not_a_use(index: NameIndex) -> None:
+def test_reading_a_record_is_not_a_use(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(2))
     sessions.index("ann", tools("a"))
     sessions.index("bob", tools("a"))
@@ -195,14 +197,15 @@ def test_looking_at_a_record_is_not_a_use(index: NameIndex) -> None:
     sessions.index("eve", tools("a"))
     assert sessions.session_ids() == ("ann", "eve")
     no_id: Any = None
-    with pytest.raises(ConfigurationError, match="session id"):
+    with pytest.raises(ConfigurationError, match="session_id must be"):
         sessions.record(no_id)
 
 
 # Sharing
 
 
-def test_a_hundred_sessions_over_equal_sets_hold_one_searcher_until_the_last_goes(index: NameIndex) -> None:
+def test_equal_sets_share_one_searcher(index: NameIndex) -> None:
+    """The searcher is freed with the last session that uses it."""
     sessions = SessionToolIndex(index)
     for number in range(100):
         sessions.index(number, tools(*["abc", "bca", "cab"][number % 3]))
@@ -214,7 +217,8 @@ def test_a_hundred_sessions_over_equal_sets_hold_one_searcher_until_the_last_goe
     assert index.alive == 0
 
 
-def test_the_last_eviction_frees_the_searcher_and_a_return_builds_it_again(index: NameIndex) -> None:
+def test_evicted_session_frees_its_searcher(index: NameIndex) -> None:
+    """A session that returns builds it again."""
     sessions = SessionToolIndex(index, LruEviction(1))
     sessions.index("ann", tools("a"))
     sessions.index("bob", tools("b"))
@@ -223,7 +227,7 @@ def test_the_last_eviction_frees_the_searcher_and_a_return_builds_it_again(index
     assert index.built == [("a",), ("b",), ("a",)]
 
 
-def test_results_do_not_depend_on_who_came_first(index: NameIndex) -> None:
+def test_results_do_not_depend_on_the_order_of_sessions(index: NameIndex) -> None:
     for first, second in [("cab", "bca"), ("bca", "cab")]:
         sessions = SessionToolIndex(index)
         sessions.index("first", tools(*first))
@@ -231,7 +235,8 @@ def test_results_do_not_depend_on_who_came_first(index: NameIndex) -> None:
         assert names_for(sessions, "second") == ("a", "b", "c")
 
 
-def test_a_new_set_replaces_the_old_and_frees_it_but_keeps_what_was_discovered(index: NameIndex) -> None:
+def test_new_set_replaces_the_old_one(index: NameIndex) -> None:
+    """The old searcher is freed, and revealed tools stay revealed."""
     sessions = SessionToolIndex(index)
     with sessions.lease("ann", tools("a")) as turn:
         turn.session.reveal(["a"])
@@ -241,7 +246,7 @@ def test_a_new_set_replaces_the_old_and_frees_it_but_keeps_what_was_discovered(i
     assert index.alive == 1
 
 
-def test_an_equal_set_builds_nothing_even_if_it_is_another_object(index: NameIndex) -> None:
+def test_equal_set_is_not_built_again(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     for _ in range(3):
         with sessions.lease("ann", tools("b", "a")) as turn:
@@ -249,7 +254,7 @@ def test_an_equal_set_builds_nothing_even_if_it_is_another_object(index: NameInd
     assert len(index.built) == 1
 
 
-def test_a_known_session_costs_less_than_a_kilobyte(index: NameIndex) -> None:
+def test_session_uses_less_than_a_kilobyte(index: NameIndex) -> None:
     count = 2000
     catalog = ToolSet(ToolReference(name=f"tool_{n}", description="x" * 100) for n in range(300))
     sessions = SessionToolIndex(index, LruEviction(2 * count))
@@ -270,7 +275,7 @@ def test_a_known_session_costs_less_than_a_kilobyte(index: NameIndex) -> None:
 
 
 class DegradedOnce(NameIndex):
-    """Its first searcher lacks a part, as a hybrid's does when its embedder cannot be reached."""
+    """Index whose first searcher is degraded, like a hybrid whose embedder is unreachable."""
 
     def build(self, tools: Sequence[ToolReference]) -> NameSearcher:
         searcher = super().build(tools)
@@ -278,7 +283,8 @@ class DegradedOnce(NameIndex):
         return searcher
 
 
-def test_a_degraded_searcher_is_used_but_a_later_session_builds_anew() -> None:
+def test_degraded_searcher_is_not_shared() -> None:
+    """A later session builds a new searcher."""
     index = DegradedOnce()
     sessions = SessionToolIndex(index)
     sessions.index("ann", tools("a"))
@@ -286,11 +292,11 @@ def test_a_degraded_searcher_is_used_but_a_later_session_builds_anew() -> None:
     sessions.index("bob", tools("a"))
     sessions.index("eve", tools("a"))
     assert len(index.built) == 2
-    sessions.index("ann", tools("a"))  # what bob has is whole: ann changes to it
+    sessions.index("ann", tools("a"))  # ann changes to the complete searcher of bob
     assert (len(index.built), index.alive) == (2, 1)
 
 
-def test_the_turn_after_a_degraded_one_tries_again() -> None:
+def test_turn_after_a_degraded_searcher_builds_again() -> None:
     index = DegradedOnce()
     sessions = SessionToolIndex(index)
     for _ in range(3):
@@ -300,7 +306,7 @@ def test_the_turn_after_a_degraded_one_tries_again() -> None:
 
 
 class Unreferable:
-    """A searcher that allows no weak references, as one written in C may be."""
+    """Searcher without weak references, like one written in C."""
 
     __slots__ = ()
 
@@ -314,7 +320,7 @@ class UnreferableIndex(NameIndex):
         return Unreferable()
 
 
-def test_searchers_that_cannot_be_weakly_referenced_are_shared_too() -> None:
+def test_searchers_without_weak_references_are_shared() -> None:
     index = UnreferableIndex()
     sessions = SessionToolIndex(index)
     sessions.index("ann", tools("a"))
@@ -325,7 +331,8 @@ def test_searchers_that_cannot_be_weakly_referenced_are_shared_too() -> None:
 # Failure
 
 
-def test_a_failed_build_leaves_the_old_set_and_can_be_repeated(index: NameIndex) -> None:
+def test_failed_build_keeps_the_old_set(index: NameIndex) -> None:
+    """The next call builds again."""
     sessions = SessionToolIndex(index)
     sessions.index("ann", tools("a"))
     index.failure = IndexingError("the disk is full")
@@ -339,7 +346,7 @@ def test_a_failed_build_leaves_the_old_set_and_can_be_repeated(index: NameIndex)
 
 
 @pytest.mark.parametrize("failure", [IndexingError("no"), ValueError("a plug-in's own"), KeyboardInterrupt()])
-def test_a_failed_build_of_one_session_changes_nothing_for_others(index: NameIndex, failure: BaseException) -> None:
+def test_failed_build_does_not_affect_other_sessions(index: NameIndex, failure: BaseException) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     sessions.index("ann", tools("a"))
     index.failure = failure
@@ -348,7 +355,7 @@ def test_a_failed_build_of_one_session_changes_nothing_for_others(index: NameInd
     assert (sessions.session_ids(), names_for(sessions, "ann")) == (("ann",), ("a",))
 
 
-def test_a_session_whose_build_failed_can_still_be_evicted(index: NameIndex) -> None:
+def test_session_can_be_evicted_after_a_failed_build(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     sessions.index("ann", tools("a"))
     index.failure = IndexingError("no")
@@ -359,14 +366,14 @@ def test_a_session_whose_build_failed_can_still_be_evicted(index: NameIndex) -> 
     assert sessions.session_ids() == ("bob",)
 
 
-def test_two_tools_of_one_name_are_refused_before_anything_happens(index: NameIndex) -> None:
+def test_duplicate_names_are_refused_before_any_change(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     with pytest.raises(DuplicateToolError):
         sessions.lease("ann", [ToolReference(name="a"), ToolReference(name="a", source="s")])
     assert "ann" not in sessions
 
 
-def test_an_index_that_builds_no_searcher_is_named() -> None:
+def test_index_without_a_searcher_is_named_in_the_error() -> None:
     class Forgetful:
         def build(self, tools: Sequence[ToolReference]) -> Any:
             return None
@@ -378,7 +385,7 @@ def test_an_index_that_builds_no_searcher_is_named() -> None:
 # Eviction and leases
 
 
-def test_a_search_counts_as_a_use(index: NameIndex) -> None:
+def test_search_counts_as_a_use(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(2))
     sessions.index("ann", tools("a"))
     sessions.index("bob", tools("b"))
@@ -387,7 +394,7 @@ def test_a_search_counts_as_a_use(index: NameIndex) -> None:
     assert sessions.session_ids() == ("ann", "eve")
 
 
-def test_by_default_the_thousand_sessions_used_last_stay(index: NameIndex) -> None:
+def test_last_1000_sessions_stay_by_default(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     one_set = tools("a")
     for number in range(1001):
@@ -395,7 +402,7 @@ def test_by_default_the_thousand_sessions_used_last_stay(index: NameIndex) -> No
     assert (len(sessions), 0 in sessions, 1 in sessions) == (1000, False, True)
 
 
-def test_a_session_in_a_turn_is_evicted_at_its_end(index: NameIndex) -> None:
+def test_session_in_a_turn_is_evicted_at_its_end(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     with sessions.lease("ann", tools("a")) as turn:
         turn.session.reveal(["a"])
@@ -408,7 +415,7 @@ def test_a_session_in_a_turn_is_evicted_at_its_end(index: NameIndex) -> None:
         assert turn.session.revealed == ()
 
 
-def test_it_goes_with_the_last_of_parallel_turns(index: NameIndex) -> None:
+def test_session_is_evicted_after_the_last_parallel_turn(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     first = sessions.lease("ann", tools("a"))
     second = sessions.lease("ann", tools("a"))
@@ -420,7 +427,7 @@ def test_it_goes_with_the_last_of_parallel_turns(index: NameIndex) -> None:
     assert sessions.session_ids() == ("bob",)
 
 
-def test_a_newer_use_withdraws_the_proposal(index: NameIndex) -> None:
+def test_new_use_cancels_the_eviction(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     with sessions.lease("ann", tools("a")):
         sessions.index("bob", tools("b"))
@@ -429,7 +436,7 @@ def test_a_newer_use_withdraws_the_proposal(index: NameIndex) -> None:
     assert sessions.session_ids() == ("ann",)
 
 
-def test_a_turn_longer_than_the_idle_time_keeps_its_session(index: NameIndex) -> None:
+def test_turn_longer_than_the_idle_time_keeps_its_session(index: NameIndex) -> None:
     time = FakeClock()
     sessions = SessionToolIndex(index, TtlEviction(timedelta(minutes=5), clock=time))
     with sessions.lease("ann", tools("a")) as turn:
@@ -440,7 +447,7 @@ def test_a_turn_longer_than_the_idle_time_keeps_its_session(index: NameIndex) ->
     assert sessions.session_ids() == ("bob",)
 
 
-def test_strategies_combine(index: NameIndex) -> None:
+def test_strategies_can_be_combined(index: NameIndex) -> None:
     time = FakeClock()
     sessions = SessionToolIndex(index, CompositeEviction(LruEviction(2), TtlEviction(10, clock=time)))
     for name in "abc":
@@ -451,7 +458,7 @@ def test_strategies_combine(index: NameIndex) -> None:
     assert sessions.session_ids() == ("d",)
 
 
-def test_always_evict_keeps_a_session_for_its_turn_only(index: NameIndex) -> None:
+def test_always_evict_keeps_a_session_for_its_turn(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, AlwaysEvict())
     with sessions.lease("ann", tools("a")) as turn:
         assert turn.search("a").names == ("a",)
@@ -459,7 +466,8 @@ def test_always_evict_keeps_a_session_for_its_turn_only(index: NameIndex) -> Non
     assert (len(sessions), index.alive) == (0, 0)
 
 
-def test_always_evict_without_turns_keeps_a_session_until_another_is_used(index: NameIndex) -> None:
+def test_always_evict_keeps_a_session_until_another_is_used(index: NameIndex) -> None:
+    """This holds for sessions that are used without turns."""
     sessions = SessionToolIndex(index, AlwaysEvict())
     sessions.index("ann", tools("a"))
     assert names_for(sessions, "ann") == names_for(sessions, "ann") == ("a",)
@@ -467,18 +475,18 @@ def test_always_evict_without_turns_keeps_a_session_until_another_is_used(index:
     assert sessions.session_ids() == ("bob",)
 
 
-def test_never_evict_keeps_all(index: NameIndex) -> None:
+def test_never_evict_keeps_all_sessions(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, NeverEvict())
     for number in range(50):
         sessions.index(number, tools("a"))
     assert len(sessions) == 50
 
 
-def test_clearing_an_unknown_session_is_fine(index: NameIndex) -> None:
+def test_evicting_an_unknown_session_does_nothing(index: NameIndex) -> None:
     SessionToolIndex(index).evict("nobody")
 
 
-def test_a_cleared_session_is_not_evicted_in_the_place_of_another(index: NameIndex) -> None:
+def test_evicted_session_does_not_count_for_the_strategy(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(2))
     sessions.index("ann", tools("a"))
     sessions.index("bob", tools("b"))
@@ -487,7 +495,8 @@ def test_a_cleared_session_is_not_evicted_in_the_place_of_another(index: NameInd
     assert sessions.session_ids() == ("bob", "eve")
 
 
-def test_clearing_during_a_turn_lets_the_turn_finish_and_the_next_start_anew(index: NameIndex) -> None:
+def test_turn_goes_on_after_its_session_was_evicted(index: NameIndex) -> None:
+    """The next turn of the session starts from nothing."""
     sessions = SessionToolIndex(index, LruEviction(1))
     with sessions.lease("ann", tools("a")) as turn:
         turn.session.reveal(["a"])
@@ -502,7 +511,7 @@ def test_clearing_during_a_turn_lets_the_turn_finish_and_the_next_start_anew(ind
     assert names_for(sessions, "ann") == ("b",)
 
 
-def test_a_turn_on_a_cleared_session_holds_no_searcher_but_its_own(index: NameIndex) -> None:
+def test_turn_of_an_evicted_session_holds_only_its_own_searcher(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     with sessions.lease("ann", tools("a")) as turn:
         sessions.index("ann", tools("b"))
@@ -511,7 +520,7 @@ def test_a_turn_on_a_cleared_session_holds_no_searcher_but_its_own(index: NameIn
         assert turn.search("").names == ("a",)
 
 
-def test_a_turn_keeps_the_set_it_started_with(index: NameIndex) -> None:
+def test_turn_keeps_its_tool_set(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     with sessions.lease("ann", tools("a")) as turn:
         sessions.index("ann", tools("b"))
@@ -520,7 +529,7 @@ def test_a_turn_keeps_the_set_it_started_with(index: NameIndex) -> None:
     assert index.alive == 1
 
 
-def test_parallel_turns_of_a_session_share_what_they_discover(index: NameIndex) -> None:
+def test_parallel_turns_share_revealed_tools(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     with sessions.lease("ann", tools("a")) as one, sessions.lease("ann", tools("b")) as other:
         one.session.reveal(["a"])
@@ -528,7 +537,7 @@ def test_parallel_turns_of_a_session_share_what_they_discover(index: NameIndex) 
         assert other.session.revealed == ("a",)
 
 
-def test_without_a_session_id_nothing_is_remembered_or_shared_but_the_searcher(index: NameIndex) -> None:
+def test_turn_without_a_session_id_shares_only_the_searcher(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, LruEviction(1))
     sessions.index("ann", tools("a"))
     with sessions.lease(None, tools("a")) as one, sessions.lease(None, tools("a")) as other:
@@ -541,7 +550,7 @@ def test_without_a_session_id_nothing_is_remembered_or_shared_but_the_searcher(i
     assert index.alive == 0
 
 
-def test_a_failing_turn_closes_its_lease(index: NameIndex) -> None:
+def test_failed_turn_closes_its_lease(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, AlwaysEvict())
 
     def turn() -> None:
@@ -553,7 +562,7 @@ def test_a_failing_turn_closes_its_lease(index: NameIndex) -> None:
     assert len(sessions) == 0
 
 
-def test_an_abandoned_stream_closes_its_lease(index: NameIndex) -> None:
+def test_abandoned_stream_closes_its_lease(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, AlwaysEvict())
 
     def stream() -> Any:
@@ -568,7 +577,7 @@ def test_an_abandoned_stream_closes_its_lease(index: NameIndex) -> None:
     assert (len(sessions), index.alive) == (0, 0)
 
 
-def test_a_lease_dropped_without_closing_closes_itself(index: NameIndex) -> None:
+def test_dropped_lease_is_closed(index: NameIndex) -> None:
     sessions = SessionToolIndex(index, AlwaysEvict())
     lease: SessionLease | None = sessions.lease("ann", tools("a"))
     assert lease is not None
@@ -578,7 +587,7 @@ def test_a_lease_dropped_without_closing_closes_itself(index: NameIndex) -> None
     assert len(sessions) == 0
 
 
-def test_a_closed_lease_lets_go_and_says_so(index: NameIndex) -> None:
+def test_closed_lease_frees_its_searcher_and_refuses_searches(index: NameIndex) -> None:
     sessions = SessionToolIndex(index)
     lease = sessions.lease("ann", tools("a"))
     assert not lease.closed
@@ -592,7 +601,7 @@ def test_a_closed_lease_lets_go_and_says_so(index: NameIndex) -> None:
 
 
 class ClosesALease(LruEviction):
-    """Closes a lease in the middle of `touch`, as the garbage collector may at any moment."""
+    """Strategy that closes a lease during `touch`, like the garbage collector could."""
 
     victim: SessionLease | None = None
 
@@ -603,7 +612,8 @@ class ClosesALease(LruEviction):
         return proposed
 
 
-def test_a_lease_collected_inside_the_lock_neither_hangs_nor_is_lost(index: NameIndex) -> None:
+def test_lease_closed_inside_the_lock_does_not_hang(index: NameIndex) -> None:
+    """The garbage collector can close a lease at any moment."""
     eviction = ClosesALease(1)
     sessions = SessionToolIndex(index, eviction)
     eviction.victim = sessions.lease("ann", tools("a"))
@@ -612,7 +622,7 @@ def test_a_lease_collected_inside_the_lock_neither_hangs_nor_is_lost(index: Name
 
 
 class Broken(LruEviction):
-    """A strategy that fails when told to."""
+    """Strategy that raises while `failing` is set."""
 
     failing = False
 
@@ -627,7 +637,7 @@ class Broken(LruEviction):
             raise OSError("the strategy's store is gone")
 
 
-def test_a_failing_strategy_fails_the_call_and_leaves_no_lease_behind(index: NameIndex) -> None:
+def test_error_in_touch_leaves_no_lease_open(index: NameIndex) -> None:
     eviction = Broken(1)
     sessions = SessionToolIndex(index, eviction)
     sessions.index("ann", tools("a"))
@@ -643,7 +653,7 @@ def test_a_failing_strategy_fails_the_call_and_leaves_no_lease_behind(index: Nam
     assert sessions.session_ids() == ("bob",)
 
 
-def test_a_strategy_that_fails_late_leaves_no_lease_behind_either(index: NameIndex) -> None:
+def test_error_in_forget_leaves_no_lease_open(index: NameIndex) -> None:
     class FailsToForget(Broken):
         def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
             return LruEviction.touch(self, session_id)

@@ -1,4 +1,4 @@
-"""`ToolSet`: an immutable value, equal by content whatever the order."""
+"""`ToolSet`: an immutable value with equality by content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CATALOGS = st.lists(REFERENCES, max_size=12, unique_by=lambda tool: tool.name)
 
 
 @given(CATALOGS, st.randoms(use_true_random=False))
-def test_order_changes_what_is_listed_but_not_what_it_equals(tools: list[ToolReference], random: Any) -> None:
+def test_equality_does_not_depend_on_order(tools: list[ToolReference], random: Any) -> None:
     shuffled = random.sample(tools, len(tools))
     one, other = ToolSet(tools), ToolSet(iter(shuffled))
     assert (one.digest, one, hash(one)) == (other.digest, other, hash(other))
@@ -51,7 +51,7 @@ def test_sets_are_equal_only_if_their_tools_are(some: list[ToolReference], other
 
 
 @given(CATALOGS)
-def test_categories_count_tools_sources_before_tags(tools: list[ToolReference]) -> None:
+def test_categories_list_sources_before_tags(tools: list[ToolReference]) -> None:
     tool_set = ToolSet(tools)
     expected = {c: sum(c in tool.categories for tool in tools) for tool in tools for c in tool.categories}
     assert dict(tool_set.categories) == expected
@@ -64,12 +64,12 @@ def test_categories_count_tools_sources_before_tags(tools: list[ToolReference]) 
 @pytest.mark.parametrize(
     "change", [{"description": "x"}, {"parameters": {}}, {"source": "x"}, {"tags": ("x",)}, {"search_text": "x"}]
 )
-def test_every_field_of_a_tool_counts(change: dict[str, Any]) -> None:
+def test_every_field_of_a_tool_changes_the_digest(change: dict[str, Any]) -> None:
     other = ToolReference(name="other")
     assert ToolSet([ToolReference(name="a"), other]) != ToolSet([ToolReference(name="a", **change), other])
 
 
-def test_a_set_is_not_the_list_of_its_tools() -> None:
+def test_set_does_not_equal_a_list() -> None:
     tool = ToolReference(name="a")
     assert ToolSet([tool]) != [tool]
     assert ToolSet() == ToolSet([])
@@ -85,9 +85,9 @@ def test_content_is_hashed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(tool.digest for tool in tools)
 
 
-def test_the_digest_is_the_same_in_every_process() -> None:
+def test_digest_is_the_same_in_every_process() -> None:
     code = (
-        "from toolsearch.indexes.reference import ToolReference as R; from toolsearch.disclosure.sessions.tool_set import ToolSet;"
+        "from toolsearch.indexes import ToolReference as R; from toolsearch.disclosure import ToolSet;"
         "print(ToolSet([R(name='b', tags=('x', 'y'), parameters={'b': 1, 'a': 2}), R(name='a')]).digest.hex())"
     )
     run = subprocess.run(
@@ -97,7 +97,7 @@ def test_the_digest_is_the_same_in_every_process() -> None:
     assert run.stdout.strip() == ToolSet(tools).digest.hex()
 
 
-def test_it_cannot_be_changed() -> None:
+def test_set_is_immutable() -> None:
     tool_set: Any = ToolSet([ToolReference(name="a", source="s")])
     with pytest.raises(AttributeError):
         tool_set.tools = ()
@@ -107,7 +107,7 @@ def test_it_cannot_be_changed() -> None:
         tool_set.sources["s"] = 2
 
 
-def test_two_tools_of_one_name_are_refused_with_both_sources() -> None:
+def test_duplicate_names_are_refused_with_their_sources() -> None:
     tools = [ToolReference(name="send", source="mail"), ToolReference(name="send", source="chat")]
     with pytest.raises(DuplicateToolError, match=r"'send'.*'mail'.*'chat'"):
         ToolSet(tools)
@@ -117,7 +117,7 @@ def test_two_tools_of_one_name_are_refused_with_both_sources() -> None:
         ToolSet([tools[0], tools[0]])
 
 
-def test_what_is_not_a_reference_is_refused() -> None:
+def test_other_objects_are_refused_as_tools() -> None:
     not_tools: Any = ["get_weather"]
     with pytest.raises(ConfigurationError, match="must be ToolReference objects, got"):
         ToolSet(not_tools)

@@ -2,7 +2,8 @@
 
 from .lease import SessionLease
 from .record import SessionRecord
-from .session_index import SessionToolIndex, ToolSearchRequest
+from .request import ToolSearchRequest
+from .session_index import SessionToolIndex
 from .tool_set import ToolSet
 
 __all__ = ["SessionLease", "SessionRecord", "SessionToolIndex", "ToolSearchRequest", "ToolSet"]

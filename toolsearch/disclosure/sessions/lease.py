@@ -28,7 +28,7 @@ class SessionLease:
 
     Example:
         >>> from toolsearch.indexes.reference import ToolReference
-        >>> from toolsearch.disclosure.sessions.session_index import SessionToolIndex
+        >>> from toolsearch.disclosure.sessions import SessionToolIndex
         >>> sessions = SessionToolIndex("regex")
         >>> with sessions.lease("ann", [ToolReference(name="get_weather"), ToolReference(name="send_mail")]) as turn:
         ...     turn.session.reveal(turn.search("weather").names)
