@@ -55,6 +55,7 @@ class WordEmbedder:
 def no_ca_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Spare HTTP clients the system's certificates: loading them takes 50 ms, and no test server uses TLS."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SSL_CERT_FILE", raising=False)
         patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("no-certificates")))
         yield
 
