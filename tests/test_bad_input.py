@@ -170,8 +170,8 @@ CALLS: list[tuple[ToolCall, str, bool]] = [
         ToolCall("1", "send_mail", "not json"),
         (
             "send_mail was not in your tool list and has not been run. It is in your list now; call it again with "
-            'arguments of this schema:\n{"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"], '
-            '"additionalProperties": false}'
+            'arguments of this schema:\n{"type": "object", "properties": {"to": {"type": "string"}}, '
+            '"required": ["to"], "additionalProperties": false}'
         ),
         False,
     ),
