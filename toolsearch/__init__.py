@@ -8,9 +8,9 @@ from .chat.responses import ChatResponse
 from .chat.search_report import SearchRecord, ToolSearchReport
 from .client.client import ChatClient
 from .client.streams import AsyncChatStream, ChatStream
-from .disclosure.advisor import ToolFilter, ToolSearchAdvisor
 from .disclosure import Disclosure, DisclosureSettings, DisclosureTurn
-from .disclosure.sessions.session_index import SessionToolIndex, ToolSearchRequest
+from .disclosure.advisor import ToolFilter, ToolSearchAdvisor
+from .disclosure.sessions import SessionToolIndex, ToolSearchRequest
 from .disclosure.sessions.tool_set import ToolSet
 from .errors import (
     AsyncCallableError,
