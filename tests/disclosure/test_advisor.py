@@ -1,4 +1,4 @@
-"""`ToolSearchAdvisor`, in every way to ask a client."""
+"""`ToolSearchAdvisor` with every driver."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def tools() -> list[Tool]:
 
 
 class CountingIndex:
-    """A real index that counts its builds."""
+    """Regex index that records its builds."""
 
     def __init__(self) -> None:
         self.builds: list[tuple[str, ...]] = []
@@ -80,7 +80,7 @@ def client_of(
     return ChatClient(model, tools=tools, advisors=[ToolSearchAdvisor(index, **options)]), model
 
 
-def test_the_model_is_sent_the_search_tool_first_and_then_what_it_finds(ask: Ask, tools: list[Tool]) -> None:
+def test_model_starts_with_the_search_tool_and_sees_what_it_finds(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of([[search("weather")], [("get_weather", {})], "Sunny."], tools)
     outcome = ask(client, "Weather?", session_id="ann")
     assert sent(model) == [[SEARCH_TOOL], [SEARCH_TOOL, "get_weather"], [SEARCH_TOOL, "get_weather"]]
@@ -88,7 +88,7 @@ def test_the_model_is_sent_the_search_tool_first_and_then_what_it_finds(ask: Ask
     assert [m.text for m in outcome.response.messages if isinstance(m, ToolMessage)][1] == "get_weather done"
 
 
-def test_it_is_a_tool_calling_advisor_with_its_options(ask: Ask, tools: list[Tool]) -> None:
+def test_options_of_tool_calling_advisor_apply(ask: Ask, tools: list[Tool]) -> None:
     advisor = ToolSearchAdvisor("regex", raise_on_error=KeyError, order=250)
     assert isinstance(advisor, ToolCallingAdvisor)
     assert advisor.order == 250
@@ -101,7 +101,7 @@ def test_it_is_a_tool_calling_advisor_with_its_options(ask: Ask, tools: list[Too
         ask(client, "go", session_id="ann")
 
 
-def test_instructions_are_appended_once_to_the_first_system_message(ask: Ask, tools: list[Tool]) -> None:
+def test_instructions_are_appended_once(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of(["One.", "Two.", "Three."], tools)
     ask(client, messages=[SystemMessage("Be kind."), UserMessage("Hi")], session_id="ann")
     first = model.requests[0].messages[0]
@@ -112,7 +112,7 @@ def test_instructions_are_appended_once_to_the_first_system_message(ask: Ask, to
     assert [m.role for m in model.requests[2].messages] == ["system", "user"]
 
 
-def test_own_or_no_instructions(ask: Ask, tools: list[Tool]) -> None:
+def test_instructions_can_be_replaced_or_left_out(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of(["ok"], tools, instructions="Look for tools.")
     ask(client, "Hi")
     assert model.requests[0].messages[0] == SystemMessage("Look for tools.")
@@ -121,7 +121,7 @@ def test_own_or_no_instructions(ask: Ask, tools: list[Tool]) -> None:
     assert [m.role for m in model.requests[0].messages] == ["user"]
 
 
-def test_tools_are_indexed_once_for_a_session_and_again_when_they_change(ask: Ask, tools: list[Tool]) -> None:
+def test_tools_are_indexed_again_only_when_they_change(ask: Ask, tools: list[Tool]) -> None:
     index = CountingIndex()
     client, _ = client_of(lambda _request: "ok", tools[:3], index=index)
     ask(client, "1", session_id="ann")
@@ -131,7 +131,7 @@ def test_tools_are_indexed_once_for_a_session_and_again_when_they_change(ask: As
     assert index.builds == [tuple(sorted(NAMES[:3])), tuple(sorted(NAMES))]
 
 
-def test_sessions_over_equal_sets_share_one_searcher_that_dies_with_the_last(ask: Ask, tools: list[Tool]) -> None:
+def test_sessions_with_equal_tools_share_one_searcher(ask: Ask, tools: list[Tool]) -> None:
     index = CountingIndex()
     client, _ = client_of(lambda _request: "ok", tools, index=index)
     advisor = client.advisors[0]
@@ -147,14 +147,14 @@ def test_sessions_over_equal_sets_share_one_searcher_that_dies_with_the_last(ask
     assert len(index.searchers) == 0
 
 
-def test_discovered_tools_survive_user_turns(ask: Ask, tools: list[Tool]) -> None:
+def test_revealed_tools_stay_in_later_turns(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of([[search("weather")], "Found.", "Later."], tools)
     ask(client, "1", session_id="ann")
     ask(client, "2", session_id="ann")
     assert sent(model)[-1] == [SEARCH_TOOL, "get_weather"]
 
 
-def test_tenants_and_sessions_do_not_see_each_other(ask: Ask, tools: list[Tool]) -> None:
+def test_sessions_are_isolated_per_tenant(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of([[search("weather")], "Found.", "a", "b", "c"], tools)
     ask(client, "1", session_id="ann", tenant_id="acme")
     ask(client, "2", session_id="ann", tenant_id="other")
@@ -163,14 +163,14 @@ def test_tenants_and_sessions_do_not_see_each_other(ask: Ask, tools: list[Tool])
     assert sent(model)[2:] == [[SEARCH_TOOL]] * 3
 
 
-def test_a_turn_without_a_session_id_leaves_nothing(ask: Ask, tools: list[Tool]) -> None:
+def test_turn_without_a_session_id_leaves_nothing(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of([[search("weather")], "Found.", "Later."], tools)
     ask(client, "1")
     ask(client, "2")
     assert sent(model) == [[SEARCH_TOOL], [SEARCH_TOOL, "get_weather"], [SEARCH_TOOL]]
 
 
-def test_a_new_process_restores_finds_and_loads_from_history_in_the_same_order(ask: Ask, tools: list[Tool]) -> None:
+def test_new_process_restores_tools_from_history_in_order(ask: Ask, tools: list[Tool]) -> None:
     steps: list[Any] = [
         [search("play_music"), ("list_files", {}), search("weather")],
         [("get_weather", {}), search("mail")],
@@ -207,7 +207,7 @@ def test_restore_after_compaction(ask: Ask, tools: list[Tool]) -> None:
     assert sent(model) == [[SEARCH_TOOL, "add_event", "get_weather"]]
 
 
-def test_evict_forgets_the_session(ask: Ask, tools: list[Tool]) -> None:
+def test_evict_removes_the_session(ask: Ask, tools: list[Tool]) -> None:
     index = CountingIndex()
     client, model = client_of([[search("weather")], "Found.", "Later."], tools, index=index)
     advisor = client.advisors[0]
@@ -220,7 +220,7 @@ def test_evict_forgets_the_session(ask: Ask, tools: list[Tool]) -> None:
 
 
 @pytest.mark.parametrize(("eviction", "alive"), [(LruEviction(1), 1), (AlwaysEvict(), 0), (NeverEvict(), 2)])
-def test_eviction_at_the_end_of_turns(eviction: Any, alive: int, tools: list[Tool]) -> None:
+def test_sessions_are_evicted_at_the_end_of_turns(eviction: Any, alive: int, tools: list[Tool]) -> None:
     client, _ = client_of(lambda _request: "ok", tools, eviction=eviction)
     client.call("1", session_id="ann")
     client.call("2", session_id="bob")
@@ -229,7 +229,7 @@ def test_eviction_at_the_end_of_turns(eviction: Any, alive: int, tools: list[Too
     assert len(advisor.disclosure.sessions) == alive
 
 
-def test_a_session_is_not_evicted_in_the_middle_of_its_turn(tools: list[Tool]) -> None:
+def test_session_is_not_evicted_during_its_turn(tools: list[Tool]) -> None:
     client, _model = client_of(lambda _request: "ok", tools, eviction=LruEviction(1))
 
     def other_turn() -> str:
@@ -244,7 +244,7 @@ def test_a_session_is_not_evicted_in_the_middle_of_its_turn(tools: list[Tool]) -
     assert reply.text == "Done."
 
 
-def test_an_abandoned_stream_ends_the_lease(tools: list[Tool]) -> None:
+def test_abandoned_stream_closes_the_lease(tools: list[Tool]) -> None:
     client, _ = client_of(lambda _request: "a long answer", tools, eviction=LruEviction(1))
     advisor = client.advisors[0]
     assert isinstance(advisor, ToolSearchAdvisor)
@@ -255,14 +255,14 @@ def test_an_abandoned_stream_ends_the_lease(tools: list[Tool]) -> None:
     assert set(advisor.disclosure.sessions.session_ids()) == {(None, "bob")}
 
 
-def test_parallel_searches_disclose_in_call_order(ask: Ask, tools: list[Tool]) -> None:
+def test_parallel_searches_reveal_in_the_order_of_calls(ask: Ask, tools: list[Tool]) -> None:
     queries = ("play_music", "get_weather", "add_event", "list_files")
     client, model = client_of([[search(query, max_results=1) for query in queries], "ok"], tools)
     ask(client, "go", session_id="ann")
     assert sent(model)[1] == [SEARCH_TOOL, *queries]
 
 
-def test_an_undiscovered_tool_is_loaded_then_run(ask: Ask, tools: list[Tool]) -> None:
+def test_unrevealed_tool_is_revealed_then_run(ask: Ask, tools: list[Tool]) -> None:
     client, _model = client_of([[("get_weather", {})], [("get_weather", {})], "ok"], tools)
     response = ask(client, "go", session_id="ann").response
     results = [m for m in response.messages if isinstance(m, ToolMessage)]
@@ -272,7 +272,7 @@ def test_an_undiscovered_tool_is_loaded_then_run(ask: Ask, tools: list[Tool]) ->
     assert response.tool_search.revealed == ("get_weather",)
 
 
-def test_run_undiscovered_validates_and_runs_at_once(ask: Ask) -> None:
+def test_run_unrevealed_validates_and_runs_at_once(ask: Ask) -> None:
     def area(width: int) -> int:
         "Area of a square."
         return width * width
@@ -285,7 +285,7 @@ def test_run_undiscovered_validates_and_runs_at_once(ask: Ask) -> None:
     assert results[1].text == "9"
 
 
-def test_an_unknown_name_is_answered_and_its_siblings_run(ask: Ask, tools: list[Tool]) -> None:
+def test_unknown_name_is_answered_and_other_calls_run(ask: Ask, tools: list[Tool]) -> None:
     steps = [[search("weather")], [("get_wether", {}), ("get_weather", {})], "ok"]
     client, _ = client_of(steps, tools)
     results = [m for m in ask(client, "go").response.messages if isinstance(m, ToolMessage)]
@@ -299,7 +299,7 @@ def by_role(tool: Tool, context: Mapping[str, Any]) -> bool:
     return context.get("role") == "admin" or not tool.name.startswith("delete")
 
 
-def test_the_filter_decides_what_a_session_can_find_see_and_run(ask: Ask) -> None:
+def test_filter_decides_which_tools_are_found_sent_and_run(ask: Ask) -> None:
     ran: list[str] = []
     tools = [Tool(name, "Can do.", parameters={}, fn=lambda _n=name: ran.append(_n)) for name in ("delete_all", "read")]
     index = CountingIndex()
@@ -318,7 +318,7 @@ def test_the_filter_decides_what_a_session_can_find_see_and_run(ask: Ask) -> Non
     assert ran == ["delete_all"]
 
 
-def test_the_filter_is_asked_again_before_a_tool_runs(ask: Ask) -> None:
+def test_filter_is_asked_again_before_a_tool_runs(ask: Ask) -> None:
     allowed = {"read", "revoke"}
     ran: list[str] = []
 
@@ -338,7 +338,9 @@ def test_the_filter_is_asked_again_before_a_tool_runs(ask: Ask) -> None:
     assert [m.is_error for m in response.messages if isinstance(m, ToolMessage)] == [False, False, False, True]
 
 
-def test_a_filter_that_fails_closes_the_door(ask: Ask, tools: list[Tool]) -> None:
+def test_failed_filter_fails_the_turn(ask: Ask, tools: list[Tool]) -> None:
+    """No tool is sent or run if the filter raises."""
+
     def broken(_tool: Tool, _context: Mapping[str, Any]) -> bool:
         raise RuntimeError("no policy")
 
@@ -348,7 +350,7 @@ def test_a_filter_that_fails_closes_the_door(ask: Ask, tools: list[Tool]) -> Non
     assert model.requests == []
 
 
-def test_pinned_tools_by_name_glob_source_tool_function_and_predicate(ask: Ask) -> None:
+def test_tools_are_pinned_by_name_glob_source_tool_function_or_predicate(ask: Ask) -> None:
     def clock() -> str:
         "Tell the time."
         return "12:00"
@@ -365,7 +367,7 @@ def test_pinned_tools_by_name_glob_source_tool_function_and_predicate(ask: Ask) 
         assert sent(model) == [[SEARCH_TOOL, *expected]]
 
 
-def test_a_pin_that_matches_nothing_is_logged(ask: Ask, tools: list[Tool], caplog: pytest.LogCaptureFixture) -> None:
+def test_pin_without_a_match_is_logged_once(ask: Ask, tools: list[Tool], caplog: pytest.LogCaptureFixture) -> None:
     client, _ = client_of(lambda _r: "ok", tools, pinned=["get_wether"])
     ask(client, "go")
     ask(client, "go")
@@ -380,7 +382,7 @@ def test_search_is_not_offered_when_nothing_is_hidden(ask: Ask, tools: list[Tool
     assert [m.role for m in model.requests[0].messages] == ["user"]
 
 
-def test_below_the_threshold_requests_equal_those_of_plain_tool_calling(ask: Ask, tools: list[Tool]) -> None:
+def test_requests_below_reveal_all_below_equal_plain_tool_calling(ask: Ask, tools: list[Tool]) -> None:
     steps: list[Any] = [[("send_mail", {}), ("add_event", {})], "ok"]
     client, model = client_of(steps, tools, reveal_all_below=100_000)
     response = ask(client, "go", session_id="ann").response
@@ -390,13 +392,13 @@ def test_below_the_threshold_requests_equal_those_of_plain_tool_calling(ask: Ask
     assert response.tool_search.tokens_saved == 0
 
 
-def test_preselect_saves_a_round(ask: Ask, tools: list[Tool]) -> None:
+def test_reveal_upfront_saves_a_round(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of([[("get_weather", {})], "ok"], tools, reveal_upfront=1)
     ask(client, "How is the weather?", session_id="ann")
     assert sent(model)[0] == [SEARCH_TOOL, "get_weather"]
 
 
-def test_without_accumulation_only_the_latest_finds_are_sent(ask: Ask, tools: list[Tool]) -> None:
+def test_only_latest_tools_are_sent_without_keep_revealed(ask: Ask, tools: list[Tool]) -> None:
     steps = [[search("weather"), search("music")], [search("mail")], "ok"]
     client, model = client_of(steps, tools, keep_revealed=False)
     ask(client, "go", session_id="ann")
@@ -404,7 +406,7 @@ def test_without_accumulation_only_the_latest_finds_are_sent(ask: Ask, tools: li
     assert sorted(sent(model)[2][1:]) == ["read_mail", "send_mail"]
 
 
-def test_the_report_counts_what_was_avoided_and_what_was_spent(ask: Ask) -> None:
+def test_report_counts_tokens_avoided_and_spent(ask: Ask) -> None:
     tools = make_tools(*(f"tool_number_{number}" for number in range(200)), "get_weather")
     client, _ = client_of([[search("get_weather")], [("get_weather", {})], "ok"], tools)
     report = ask(client, "go", session_id="ann").response.tool_search
@@ -417,7 +419,7 @@ def test_the_report_counts_what_was_avoided_and_what_was_spent(ask: Ask) -> None
     assert ask(few, "go").response.tool_search.tokens_saved < 0
 
 
-def test_subclasses_override_hooks_around_ours(ask: Ask, tools: list[Tool]) -> None:
+def test_subclasses_can_extend_hooks(ask: Ask, tools: list[Tool]) -> None:
     class Noting(ToolSearchAdvisor):
         def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
             request = yield from super().before_call(state, request)
@@ -429,7 +431,7 @@ def test_subclasses_override_hooks_around_ours(ask: Ask, tools: list[Tool]) -> N
     assert [m.role for m in model.requests[1].messages] == ["system", "user", "assistant", "tool", "user"]
 
 
-def test_an_index_that_fails_to_build_raises_and_can_be_tried_again(ask: Ask, tools: list[Tool]) -> None:
+def test_failed_build_raises_and_is_tried_again(ask: Ask, tools: list[Tool]) -> None:
     class Flaky:
         failing = True
 
@@ -447,7 +449,7 @@ def test_an_index_that_fails_to_build_raises_and_can_be_tried_again(ask: Ask, to
     assert sent(model)[1] == [SEARCH_TOOL, "get_weather"]
 
 
-def test_a_search_that_fails_is_a_result_the_model_can_read(ask: Ask, tools: list[Tool]) -> None:
+def test_failed_search_is_a_result_for_the_model(ask: Ask, tools: list[Tool]) -> None:
     class Broken:
         def build(self, tools: Sequence[ToolReference]) -> ToolSearcher:
             return self  # type: ignore[return-value]  # wrong on purpose
@@ -461,7 +463,7 @@ def test_a_search_that_fails_is_a_result_the_model_can_read(ask: Ask, tools: lis
     assert next(m for m in response.messages if isinstance(m, ToolMessage)).text == "the disk is full"
 
 
-def test_categories_are_offered_where_there_are_some(ask: Ask, tools: list[Tool]) -> None:
+def test_category_is_offered_only_if_tools_have_one(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of(["ok"], tools)
     ask(client, "go")
     assert "category" not in model.requests[0].tools[0].parameters["properties"]
@@ -472,7 +474,7 @@ def test_categories_are_offered_where_there_are_some(ask: Ask, tools: list[Tool]
     assert sent(model)[1] == [SEARCH_TOOL, "open_pr"]
 
 
-def test_names_that_no_provider_accepts_are_searched_and_called_under_the_name_the_model_sees(ask: Ask) -> None:
+def test_names_invalid_for_providers_are_searched_and_called_as_sent(ask: Ask) -> None:
     ran: list[str] = []
     tools = [
         Tool("notion.search", "Search pages.", parameters={}, fn=lambda: ran.append("dot")),
@@ -493,7 +495,7 @@ def test_names_that_no_provider_accepts_are_searched_and_called_under_the_name_t
     assert all(name.isascii() and name.replace("_", "").isalnum() for name in sent(model)[-1])
 
 
-def test_a_tool_called_tool_search_is_refused_at_registration() -> None:
+def test_tool_named_tool_search_is_refused() -> None:
     with pytest.raises(DuplicateToolError, match="reserved"):
         client_of(["ok"], make_tools("tool_search"))
 
@@ -509,12 +511,12 @@ def test_a_tool_called_tool_search_is_refused_at_registration() -> None:
         ({"eviction": "lru"}, "eviction"),
     ],
 )
-def test_arguments_that_cannot_work_are_refused_with_what_to_write(wrong: dict[str, Any], says: str) -> None:
+def test_invalid_arguments_are_refused_with_a_hint(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
         ToolSearchAdvisor(**{"index": "regex", **wrong})
 
 
-def test_an_own_session_key(ask: Ask, tools: list[Tool]) -> None:
+def test_session_key_decides_the_session(ask: Ask, tools: list[Tool]) -> None:
     client, model = client_of(
         [[search("weather")], "a", "b", "c"], tools, session_key=lambda request: request.context.get("thread")
     )
@@ -524,7 +526,7 @@ def test_an_own_session_key(ask: Ask, tools: list[Tool]) -> None:
     assert sent(model)[2:] == [[SEARCH_TOOL, "get_weather"], [SEARCH_TOOL]]
 
 
-def test_many_sessions_at_once_keep_apart(tools: list[Tool]) -> None:
+def test_parallel_sessions_are_isolated(tools: list[Tool]) -> None:
     def steps(request: ChatRequest) -> Any:
         question = next(m.text for m in request.messages if isinstance(m, UserMessage))
         done = any(isinstance(m, ToolMessage) for m in request.messages)
@@ -545,8 +547,8 @@ def test_many_sessions_at_once_keep_apart(tools: list[Tool]) -> None:
     assert answers == {f"{n}": f"{SEARCH_TOOL},{NAMES[n % len(NAMES)]}" for n in range(24)}
 
 
-def test_user_driven_rounds_see_the_same_tools(tools: list[Tool]) -> None:
-    """With the loop left to the caller all tools are sent: there is nobody to disclose them."""
+def test_all_tools_are_sent_without_the_loop(tools: list[Tool]) -> None:
+    """With `tool_calling=False` nothing could reveal a tool."""
     client, model = client_of(["ok"], tools)
     client.call("go", tool_calling=False)
     assert sent(model) == [list(NAMES)]

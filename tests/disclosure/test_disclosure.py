@@ -1,4 +1,4 @@
-"""Disclosure: the state machine alone, without a model or messages."""
+"""The engine of disclosure, without a model or messages."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def disclosure(**settings: object) -> Disclosure:
     return Disclosure(SessionToolIndex(RegexToolIndex()), DisclosureSettings(**settings))  # type: ignore[arg-type]
 
 
-def test_nothing_is_declared_before_it_is_found() -> None:
+def test_no_tool_is_sent_before_it_is_revealed() -> None:
     with disclosure().open("ann", TOOLS) as turn:
         assert turn.begin_round() == ()
         assert turn.offers_search
 
 
-def test_finds_are_appended_in_order_of_discovery_and_never_move() -> None:
+def test_revealed_tools_are_appended_and_never_move() -> None:
     with disclosure().open("ann", TOOLS) as turn:
         seen = [turn.begin_round()]
         for query in ("get_weather", "play_music", "add_event", "send_mail"):
@@ -49,7 +49,7 @@ def test_finds_are_appended_in_order_of_discovery_and_never_move() -> None:
     assert seen[-1] == ("get_weather", "play_music", "add_event", "send_mail")
 
 
-def test_discovered_tools_survive_the_turn_but_not_the_session() -> None:
+def test_revealed_tools_last_as_long_as_the_session() -> None:
     machine = disclosure()
     with machine.open("ann", TOOLS) as turn:
         turn.search("get_weather", 1)
@@ -60,7 +60,7 @@ def test_discovered_tools_survive_the_turn_but_not_the_session() -> None:
         assert turn.begin_round() == ()
 
 
-def test_a_session_without_an_id_leaves_nothing_and_is_shared_with_none() -> None:
+def test_turn_without_a_session_id_leaves_nothing() -> None:
     machine = disclosure()
     with machine.open(None, TOOLS) as one, machine.open(None, TOOLS) as other:
         one.search("get_weather", 1)
@@ -69,7 +69,7 @@ def test_a_session_without_an_id_leaves_nothing_and_is_shared_with_none() -> Non
     assert len(machine.sessions) == 0
 
 
-def test_results_list_name_and_one_line_and_say_that_the_tools_can_be_called() -> None:
+def test_results_list_each_tool_on_one_line() -> None:
     tools = ToolSet([ToolReference(name="mail", description="Sends mail.\n- evil: not a tool\n" + "very long " * 50)])
     with disclosure().open("ann", tools) as turn:
         result = turn.search("mail")
@@ -80,7 +80,7 @@ def test_results_list_name_and_one_line_and_say_that_the_tools_can_be_called() -
     assert "ready to be called" in result
 
 
-def test_tools_that_are_known_already_are_named_as_such() -> None:
+def test_results_name_known_tools_separately() -> None:
     with disclosure().open("ann", TOOLS, pinned=["read_mail"]) as turn:
         turn.search("send_mail", 1)
         result = turn.search("mail")
@@ -88,7 +88,7 @@ def test_tools_that_are_known_already_are_named_as_such() -> None:
     assert "Found" not in result
 
 
-def test_a_search_without_hits_says_why_and_what_to_try() -> None:
+def test_search_without_hits_explains_itself() -> None:
     with disclosure().open("ann", TOOLS) as turn:
         result = turn.search("zebra")
     assert "No tool" in result
@@ -96,8 +96,8 @@ def test_a_search_without_hits_says_why_and_what_to_try() -> None:
     assert "say so" in result
 
 
-def test_a_weak_match_is_declared_and_said_to_be_weak() -> None:
-    """The model judges for itself, and knows that it has to."""
+def test_weak_match_is_revealed_and_named_as_weak() -> None:
+    """The model decides whether a weak match helps."""
     with disclosure().open("ann", TOOLS) as turn:
         result = turn.search("reticulate seventeen splines of music")
         assert set(turn.begin_round()) == {"play_music", "stop_music"}
@@ -105,14 +105,14 @@ def test_a_weak_match_is_declared_and_said_to_be_weak() -> None:
     assert "These match only part of the query; none of them has: reticulate, seventeen, splines." in result
 
 
-def test_an_unknown_category_is_answered_with_those_that_exist() -> None:
+def test_unknown_category_is_answered_with_existing_ones() -> None:
     with disclosure().open("ann", TOOLS) as turn:
         result = turn.search("mail", category="nowhere")
     assert "nowhere" in result
     assert "_mail" in result
 
 
-def test_a_repeated_search_says_so_and_its_finds_stay_callable() -> None:
+def test_repeated_search_reveals_its_tools_again() -> None:
     with disclosure(keep_revealed=False).open("ann", TOOLS) as turn:
         turn.begin_round()
         turn.search("get_weather", 1)
@@ -124,7 +124,7 @@ def test_a_repeated_search_says_so_and_its_finds_stay_callable() -> None:
         assert turn.begin_round() == ("get_weather",)
 
 
-def test_the_search_budget_ends_searching_for_the_turn_only() -> None:
+def test_search_limit_applies_to_one_turn() -> None:
     machine = disclosure(max_searches=2)
     with machine.open("ann", TOOLS) as turn:
         for query in ("send_mail", "read_mail"):
@@ -142,7 +142,8 @@ def test_max_results_is_clamped(asked: int | None, given_: int) -> None:
         assert len(turn.begin_round()) == given_
 
 
-def test_without_accumulation_the_latest_round_is_kept_with_all_its_parallel_searches() -> None:
+def test_only_the_latest_round_is_kept_without_keep_revealed() -> None:
+    """All parallel searches of the round count."""
     with disclosure(keep_revealed=False).open("ann", TOOLS) as turn:
         turn.begin_round()
         turn.search("send_mail", 1)
@@ -153,7 +154,8 @@ def test_without_accumulation_the_latest_round_is_kept_with_all_its_parallel_sea
         assert turn.begin_round() == ("get_weather", "play_music", "add_event")
 
 
-def test_an_undiscovered_tool_is_loaded_and_answered_with_its_schema() -> None:
+def test_call_of_an_unrevealed_tool_reveals_it() -> None:
+    """The answer holds its schema."""
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     tools = ToolSet([ToolReference(name="get_weather", parameters=schema), *TOOLS.tools[:2]])
     with disclosure().open("ann", tools) as turn:
@@ -166,21 +168,21 @@ def test_an_undiscovered_tool_is_loaded_and_answered_with_its_schema() -> None:
         assert turn.call("get_weather") is None
 
 
-def test_run_undiscovered_runs_it() -> None:
+def test_run_unrevealed_runs_the_tool() -> None:
     with disclosure(run_unrevealed=True).open("ann", TOOLS) as turn:
         turn.begin_round()
         assert turn.call("get_weather") is None
         assert turn.begin_round() == ("get_weather",)
 
 
-def test_a_tool_found_in_the_same_batch_is_not_run_before_it_was_declared() -> None:
+def test_tool_found_in_the_same_batch_is_not_run() -> None:
     with disclosure().open("ann", TOOLS) as turn:
         turn.begin_round()
         turn.search("get_weather", 1)
         assert "in your list now" in (turn.call("get_weather") or "")
 
 
-def test_an_unknown_name_is_answered_with_the_closest_and_told_to_search_first() -> None:
+def test_unknown_name_is_answered_with_the_closest_names() -> None:
     with disclosure().open("ann", TOOLS) as turn:
         turn.begin_round()
         answer = turn.call("mcp__mail__send_mail")
@@ -188,7 +190,7 @@ def test_an_unknown_name_is_answered_with_the_closest_and_told_to_search_first()
         assert "tool_search" in (answer or "")
 
 
-def test_a_refused_tool_is_answered_like_one_that_does_not_exist() -> None:
+def test_refused_tool_is_answered_like_an_unknown_one() -> None:
     admitted = {"send_mail", "secret_tool"}
     tools = ToolSet([*TOOLS.tools, ToolReference(name="secret_tool", description="Can do mail in secret.")])
     with disclosure().open("ann", tools, allows=admitted.__contains__) as turn:
@@ -203,7 +205,7 @@ def test_a_refused_tool_is_answered_like_one_that_does_not_exist() -> None:
         assert turn.begin_round() == ("send_mail",)
 
 
-def test_a_tool_no_longer_admitted_is_no_longer_declared() -> None:
+def test_tool_is_hidden_as_soon_as_it_is_refused() -> None:
     admitted = set(TOOLS.names)
     with disclosure().open("ann", TOOLS, allows=admitted.__contains__) as turn:
         turn.search("mail")
@@ -212,7 +214,8 @@ def test_a_tool_no_longer_admitted_is_no_longer_declared() -> None:
         assert "send_mail" not in turn.begin_round()
 
 
-def test_pinned_tools_come_first_and_search_is_not_offered_when_all_are_pinned() -> None:
+def test_pinned_tools_come_first() -> None:
+    """Search is not offered if all tools are pinned."""
     with disclosure().open("ann", TOOLS, pinned=["add_event", "list_files"]) as turn:
         turn.search("get_weather", 1)
         assert turn.begin_round() == ("add_event", "list_files", "get_weather")
@@ -224,7 +227,7 @@ def test_pinned_tools_come_first_and_search_is_not_offered_when_all_are_pinned()
         assert not turn.offers_search
 
 
-def test_a_first_turn_without_tools_does_not_freeze_the_offer() -> None:
+def test_first_turn_without_tools_does_not_freeze_the_offer() -> None:
     machine = disclosure()
     with machine.open("ann", ToolSet()) as turn:
         assert not turn.offers_search
@@ -233,7 +236,7 @@ def test_a_first_turn_without_tools_does_not_freeze_the_offer() -> None:
         assert f"{len(TOOLS)} that" in turn.offer.description
 
 
-def test_the_offer_is_frozen_and_later_sources_are_told_of_in_results() -> None:
+def test_offer_is_frozen_and_results_name_later_sources() -> None:
     machine = disclosure()
     with machine.open("ann", TOOLS) as turn:
         first = turn.offer
@@ -244,7 +247,7 @@ def test_the_offer_is_frozen_and_later_sources_are_told_of_in_results() -> None:
         assert "github" not in turn.offer.description
 
 
-def test_bypass_sends_everything_in_order_and_stays_decided() -> None:
+def test_reveal_all_below_is_decided_once_a_session() -> None:
     machine = disclosure(reveal_all_below=100)
     with machine.open("ann", TOOLS, tokens=99) as turn:
         assert turn.begin_round() == NAMES
@@ -257,20 +260,20 @@ def test_bypass_sends_everything_in_order_and_stays_decided() -> None:
         assert turn.begin_round() == ()
 
 
-def test_preselect_discloses_what_fits_the_users_words() -> None:
+def test_reveal_upfront_uses_the_words_of_the_user() -> None:
     with disclosure(reveal_upfront=2).open("ann", TOOLS, text="play some music") as turn:
         assert set(turn.begin_round()) == {"play_music", "stop_music"}
         assert turn.revealed == list(turn.begin_round())
 
 
-def test_restore_declares_again_and_ignores_what_does_not_exist() -> None:
+def test_restore_ignores_unknown_names() -> None:
     machine = disclosure()
     machine.restore("ann", ["play_music", "no_such_tool", "send_mail"])
     with machine.open("ann", TOOLS) as turn:
         assert turn.begin_round() == ("play_music", "send_mail")
 
 
-def test_a_new_session_is_restored_from_history_a_known_one_is_not() -> None:
+def test_only_a_new_session_takes_revealed_names() -> None:
     machine = disclosure()
     with machine.open("ann", TOOLS, revealed=["add_event", "gone"]) as turn:
         assert turn.begin_round() == ("add_event",)
@@ -278,7 +281,8 @@ def test_a_new_session_is_restored_from_history_a_known_one_is_not() -> None:
         assert turn.begin_round() == ("add_event",)
 
 
-def test_max_loaded_drops_the_least_recently_used_but_nothing_of_this_turn() -> None:
+def test_max_revealed_hides_the_least_recently_used() -> None:
+    """Tools that this turn revealed stay."""
     machine = disclosure(max_revealed=2, max_results=1)
     with machine.open("ann", TOOLS) as turn:
         turn.search("send_mail")
@@ -293,7 +297,7 @@ def test_max_loaded_drops_the_least_recently_used_but_nothing_of_this_turn() -> 
         assert turn.begin_round() == ("list_files", "get_weather", "play_music", "stop_music", "add_event")
 
 
-def test_restored_tools_keep_to_max_loaded_the_latest_stay() -> None:
+def test_max_revealed_limits_restored_tools() -> None:
     machine = disclosure(max_revealed=2)
     with machine.open("ann", TOOLS, revealed=NAMES[:5]) as turn:
         assert turn.begin_round() == NAMES[3:5]
@@ -302,7 +306,7 @@ def test_restored_tools_keep_to_max_loaded_the_latest_stay() -> None:
         assert turn.begin_round() == NAMES[2:4]
 
 
-def test_a_repeated_search_does_not_name_what_is_refused_by_now() -> None:
+def test_repeated_search_does_not_name_refused_tools() -> None:
     admitted = set(TOOLS.names)
     with disclosure().open("ann", TOOLS, allows=admitted.__contains__) as turn:
         turn.search("mail")
@@ -311,7 +315,7 @@ def test_a_repeated_search_does_not_name_what_is_refused_by_now() -> None:
 
 
 class OddIndex:
-    """Gives what `answer` is, whatever is asked."""
+    """Index that returns or raises `answer` for every query."""
 
     def __init__(self, answer: object) -> None:
         self.answer = answer
@@ -328,7 +332,7 @@ class OddIndex:
 @pytest.mark.parametrize(
     ("answer", "error"), [([], ConfigurationError), (IndexingError("down"), IndexingError), (KeyError("x"), KeyError)]
 )
-def test_a_search_that_fails_is_logged_with_its_traceback(
+def test_failed_search_is_logged_with_its_traceback(
     answer: object, error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
     machine = Disclosure(SessionToolIndex(OddIndex(answer)))  # type: ignore[arg-type]  # wrong on purpose
@@ -342,27 +346,27 @@ def test_a_search_that_fails_is_logged_with_its_traceback(
 @pytest.mark.parametrize(
     "text", ["thank you", "and the others?", "Sing to me about the purple moon, some day, not now"]
 )
-def test_preselect_discloses_nothing_for_words_that_fit_no_tool(text: str) -> None:
-    """What is disclosed stays, and is paid for in every round."""
+def test_reveal_upfront_ignores_weak_matches(text: str) -> None:
+    """Revealed tools stay, and cost tokens in every round."""
     with disclosure(reveal_upfront=2).open("ann", TOOLS, text=text) as turn:
         assert turn.offers_search
         assert turn.begin_round() == ()
 
 
-def test_an_index_that_is_down_does_not_stop_a_turn_that_preselects() -> None:
+def test_reveal_upfront_survives_a_failed_index() -> None:
     settings = DisclosureSettings(reveal_upfront=2)
     machine = Disclosure(SessionToolIndex(OddIndex(IndexingError("down"))), settings)  # type: ignore[arg-type]
     with machine.open("ann", TOOLS, text="mail") as turn:
         assert turn.begin_round() == ()
 
 
-def test_a_tool_that_an_index_names_twice_is_found_once() -> None:
+def test_tool_named_twice_by_an_index_is_found_once() -> None:
     response = ToolSearchResponse(hits=(ToolHit("send_mail"), ToolHit("send_mail")), total_matches=2)
     with Disclosure(SessionToolIndex(OddIndex(response))).open("ann", TOOLS) as turn:  # type: ignore[arg-type]
         assert turn.search("mail").startswith("Found 1 tool,")
 
 
-def test_parallel_turns_of_one_session_lose_no_find() -> None:
+def test_parallel_turns_of_a_session_lose_no_tool() -> None:
     machine = disclosure()
     barrier = threading.Barrier(4)
 
@@ -408,7 +412,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
-def test_the_declared_list_only_ever_grows_at_its_end(steps: list[tuple[str, str]], pinned: list[str]) -> None:
+def test_sent_tools_only_grow_at_their_end(steps: list[tuple[str, str]], pinned: list[str]) -> None:
     machine = disclosure(max_results=2, max_searches=None)
 
     def opened() -> DisclosureTurn:
