@@ -17,7 +17,6 @@ from toolsearch import (
     ChatClient,
     ChatRequest,
     ChatResponse,
-    JsonOutputConverter,
     Message,
     Tool,
     ToolCall,
@@ -28,6 +27,7 @@ from toolsearch import (
     tool,
 )
 from toolsearch.observability.observer import Observed
+from toolsearch.output import JsonOutputConverter
 from toolsearch.testing import ScriptedChatModel
 
 Ask = Callable[..., Any]

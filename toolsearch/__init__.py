@@ -1,17 +1,24 @@
-"""A chat client whose tool-calling loop is an advisor, and tool search that discloses tools progressively."""
+"""A chat client for LLMs with many tools: tool search reveals tools to the model as it finds them.
 
-from .chat.errors import StructuredOutputError
-from .chat.events import ChatChunk, RoundStarted, StreamEvent, ToolFinished, ToolStarted, TurnFinished
-from .chat.model import ChatModel
-from .chat.requests import ChatRequest, OutputSchema
-from .chat.responses import ChatResponse
-from .chat.search_report import SearchRecord, ToolSearchReport
-from .client.client import ChatClient
-from .client.streams import AsyncChatStream, ChatStream
-from .disclosure import Disclosure, DisclosureSettings, DisclosureTurn
-from .disclosure.advisor import ToolFilter, ToolSearchAdvisor
-from .disclosure.sessions import SessionToolIndex, ToolSearchRequest
-from .disclosure.sessions.tool_set import ToolSet
+This package exports what applications use. Types for authors of advisors, indexes, stores and adapters are in the
+packages of the first level, e.g. `toolsearch.loop` and `toolsearch.indexes`.
+"""
+
+from .chat import (
+    ChatChunk,
+    ChatRequest,
+    ChatResponse,
+    RoundStarted,
+    SearchRecord,
+    StreamEvent,
+    StructuredOutputError,
+    ToolFinished,
+    ToolSearchReport,
+    ToolStarted,
+    TurnFinished,
+)
+from .client import AsyncChatStream, CallOptions, ChatClient, ChatStream
+from .disclosure import ToolSearchAdvisor
 from .errors import (
     AsyncCallableError,
     ConfigurationError,
@@ -23,111 +30,63 @@ from .errors import (
     ProviderError,
     ProviderProtocolError,
     StreamStateError,
+    ToolArgumentError,
     ToolSearchError,
 )
 from .indexes.reference import ToolReference
-from .loop.advisor import Advisor, ChunkTransformer
-from .loop.clock import Clock, SystemClock
-from .loop.effects import AdvisorFlow, Effect, Perform, RunTools, Sleep, ToolBatchResult
-from .loop.limits import ToolCallLimits
-from .loop.resolver import ChainedToolResolver, StaticToolResolver, ToolResolver
-from .loop.state import LoopState
-from .loop.tool_calling import ToolCallingAdvisor
-from .memory import (
-    AsyncChatMemoryRepository,
-    ChatMemory,
-    ChatMemoryRepository,
-    InMemoryRepository,
-    MemoryAdvisor,
-    MemoryWindow,
-    SessionKey,
-    SqliteRepository,
-    TokenWindow,
-    TurnWindow,
-)
+from .loop import Advisor, ToolCallingAdvisor, ToolCallLimits
+from .memory import ChatMemory, InMemoryRepository, MemoryAdvisor, SqliteRepository
 from .messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
-from .observability.observer import Observer
-from .output import JsonOutputConverter, OutputConverter, StructuredOutputAdvisor
-from .tools.augment import AugmentedCall, AugmentedTools
-from .tools.tool import Tool, ToolContext, tool
+from .output import StructuredOutputAdvisor
+from .tools import AugmentedTools, Tool, ToolContext, tool
 
 __all__ = [
     "Advisor",
-    "AdvisorFlow",
     "AssistantMessage",
     "AsyncCallableError",
-    "AsyncChatMemoryRepository",
     "AsyncChatStream",
-    "AugmentedCall",
     "AugmentedTools",
-    "ChainedToolResolver",
+    "CallOptions",
     "ChatChunk",
     "ChatClient",
     "ChatMemory",
-    "ChatMemoryRepository",
-    "ChatModel",
     "ChatRequest",
     "ChatResponse",
     "ChatStream",
-    "ChunkTransformer",
-    "Clock",
     "ConfigurationError",
-    "Disclosure",
-    "DisclosureSettings",
-    "DisclosureTurn",
     "DuplicateToolError",
-    "Effect",
     "InMemoryRepository",
     "IndexingError",
-    "JsonOutputConverter",
-    "LoopState",
     "Media",
     "MemoryAdvisor",
     "MemoryStoreError",
-    "MemoryWindow",
     "Message",
     "MissingExtraError",
-    "Observer",
-    "OutputConverter",
     "OutputError",
-    "OutputSchema",
-    "Perform",
     "ProviderError",
     "ProviderProtocolError",
     "RoundStarted",
-    "RunTools",
     "SearchRecord",
-    "SessionKey",
-    "SessionToolIndex",
-    "Sleep",
     "SqliteRepository",
-    "StaticToolResolver",
     "StreamEvent",
     "StreamStateError",
     "StructuredOutputAdvisor",
     "StructuredOutputError",
-    "SystemClock",
     "SystemMessage",
-    "TokenWindow",
     "Tool",
-    "ToolBatchResult",
+    "ToolArgumentError",
     "ToolCall",
     "ToolCallLimits",
     "ToolCallingAdvisor",
     "ToolContext",
-    "ToolFilter",
     "ToolFinished",
     "ToolMessage",
     "ToolReference",
-    "ToolResolver",
     "ToolSearchAdvisor",
     "ToolSearchError",
     "ToolSearchReport",
-    "ToolSearchRequest",
-    "ToolSet",
     "ToolStarted",
     "TurnFinished",
-    "TurnWindow",
     "Usage",
     "UserMessage",
     "tool",

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from toolsearch import (
-    AdvisorFlow,
     AssistantMessage,
     ChatClient,
     ChatRequest,
@@ -23,6 +22,7 @@ from toolsearch import (
     tool,
 )
 from toolsearch.client.client import CallOptions
+from toolsearch.loop import AdvisorFlow
 from toolsearch.testing import ScriptedChatModel
 
 

@@ -12,14 +12,10 @@ import pytest
 from toolsearch import (
     AssistantMessage,
     AsyncCallableError,
-    ChainedToolResolver,
     ChatClient,
     ChatRequest,
     ConfigurationError,
-    LoopState,
     Message,
-    Perform,
-    StaticToolResolver,
     Tool,
     ToolCall,
     ToolCallingAdvisor,
@@ -28,6 +24,7 @@ from toolsearch import (
     ToolSearchAdvisor,
     UserMessage,
 )
+from toolsearch.loop import ChainedToolResolver, LoopState, Perform, StaticToolResolver
 from toolsearch.testing import ScriptedChatModel
 
 Ask = Callable[..., Any]

@@ -12,18 +12,11 @@ import pytest
 
 pytest.importorskip("pydantic_settings", reason="the extra `settings` is not installed")
 
-from toolsearch import (
-    ChatClient,
-    ConfigurationError,
-    StaticToolResolver,
-    Tool,
-    ToolCallingAdvisor,
-    ToolReference,
-    ToolSearchAdvisor,
-    ToolSearchRequest,
-)
+from toolsearch import ChatClient, ConfigurationError, Tool, ToolCallingAdvisor, ToolReference, ToolSearchAdvisor
 from toolsearch.client.settings import ToolSearchSettings
+from toolsearch.disclosure import ToolSearchRequest
 from toolsearch.eviction import CompositeEviction, LruEviction
+from toolsearch.loop import StaticToolResolver
 from toolsearch.testing import ScriptedChatModel
 
 

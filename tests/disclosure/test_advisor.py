@@ -17,7 +17,6 @@ from toolsearch import (
     ConfigurationError,
     DuplicateToolError,
     IndexingError,
-    LoopState,
     SystemMessage,
     Tool,
     ToolCall,
@@ -31,6 +30,7 @@ from toolsearch.disclosure import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
 from toolsearch.eviction import AlwaysEvict, LruEviction, NeverEvict
 from toolsearch.indexes import RegexToolIndex
 from toolsearch.indexes.protocols import ToolSearcher
+from toolsearch.loop import LoopState
 from toolsearch.testing import ScriptedChatModel
 
 Ask = Callable[..., Any]

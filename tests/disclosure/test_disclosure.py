@@ -10,15 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch import (
-    ConfigurationError,
-    Disclosure,
-    DisclosureSettings,
-    IndexingError,
-    SessionToolIndex,
-    ToolReference,
-    ToolSet,
-)
+from toolsearch import ConfigurationError, IndexingError, ToolReference
+from toolsearch.disclosure import Disclosure, DisclosureSettings, SessionToolIndex, ToolSet
 from toolsearch.disclosure.turn import DisclosureTurn
 from toolsearch.indexes import RegexToolIndex, ToolHit, ToolSearchResponse
 

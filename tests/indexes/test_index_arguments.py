@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from toolsearch import ConfigurationError, SessionToolIndex, Tool, ToolSearchRequest, ToolSet
+from toolsearch import ConfigurationError, Tool
+from toolsearch.disclosure import SessionToolIndex, ToolSearchRequest, ToolSet
 from toolsearch.indexes import (
     Bm25ToolIndex,
     HybridToolIndex,
@@ -67,19 +68,19 @@ def searcher(request: pytest.FixtureRequest) -> ToolSearcher:
     ],
     ids=str,
 )
-def test_a_search_names_the_argument_that_is_wrong(searcher: ToolSearcher, arguments: Any, said: str) -> None:
+def test_a_search_names_the_wrong_argument(searcher: ToolSearcher, arguments: Any, said: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(said)):
         searcher.search(**{"query": "weather", **arguments})
 
 
-def test_a_number_of_another_library_is_a_number(searcher: ToolSearcher) -> None:
+def test_max_results_can_be_a_numpy_integer(searcher: ToolSearcher) -> None:
     numpy = pytest.importorskip("numpy")
     assert len(searcher.search("weather", max_results=numpy.int64(1)).hits) == 1
 
 
 @pytest.mark.parametrize("tools", [TOOLS, ()], ids=["two tools", "no tools"])
-def test_a_session_names_the_argument_that_is_wrong(tools: tuple[ToolReference, ...]) -> None:
-    """Also where there is nothing to search."""
+def test_a_session_search_names_the_wrong_argument(tools: tuple[ToolReference, ...]) -> None:
+    """The arguments are checked even if there is nothing to search."""
     sessions = SessionToolIndex(Bm25ToolIndex())
     sessions.index("ann", tools)
     with pytest.raises(ConfigurationError, match="category must be a source or tag"):
@@ -87,7 +88,7 @@ def test_a_session_names_the_argument_that_is_wrong(tools: tuple[ToolReference, 
 
 
 @pytest.mark.parametrize("value", ["x", "0.5", float("nan"), float("inf"), True, -2, 2, [0.5]], ids=str)
-def test_a_minimum_is_a_number_in_its_range(value: Any) -> None:
+def test_minimums_must_be_numbers_in_their_range(value: Any) -> None:
     with pytest.raises(ConfigurationError, match="min_score must be a fraction between 0 and 1, or None, got "):
         Bm25ToolIndex(min_score=value)
     with pytest.raises(ConfigurationError, match="min_similarity must be a cosine from -1 to 1, or None, got "):
@@ -122,19 +123,19 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("make", [lambda **given: Tool(**given), ToolReference], ids=["Tool", "ToolReference"])
 @pytest.mark.parametrize(("schema", "said"), BAD, ids=[said for _, said in BAD])
-def test_a_schema_that_is_no_json_is_refused_under_the_name_of_its_tool(
+def test_a_schema_that_is_not_json_is_refused_with_the_tool_name(
     make: Callable[..., Any], schema: dict[str, Any], said: str
 ) -> None:
-    """Where the tool is made, so that no index of many tools fails for one of them."""
+    """The error is raised when the tool is made, so that an index of many tools does not fail because of one."""
     with pytest.raises(ConfigurationError, match=rf"'odd_one'.* must be a JSON Schema.*JSON: {re.escape(said)}$"):
         make(name="odd_one", parameters=schema)
 
 
-def test_a_deep_schema_is_no_trouble() -> None:
+def test_a_schema_of_the_maximum_depth_works() -> None:
     deep = Tool("deep", "Rain.", nested(MAX_JSON_DEPTH), lambda: "").reference
     assert ToolSet([deep]) == ToolSet([ToolReference(name="deep", description="Rain.", parameters=deep.parameters)])
     assert Bm25ToolIndex().build([deep, *TOOLS]).search("rain").names == ("deep",)
 
 
-def test_the_order_of_keys_does_not_count() -> None:
+def test_key_order_does_not_change_canonical_json() -> None:
     assert canonical_json({"b": [1, {"d": None, "c": "é"}], "a": 0.5}) == '{"a":0.5,"b":[1,{"c":"é","d":null}]}'

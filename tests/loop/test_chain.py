@@ -11,20 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch import (
-    AdvisorFlow,
     AsyncCallableError,
     ChatChunk,
     ChatClient,
     ChatRequest,
     ChatResponse,
     ConfigurationError,
-    Perform,
     ProviderError,
-    RunTools,
-    Sleep,
-    ToolBatchResult,
     ToolCall,
 )
+from toolsearch.loop import AdvisorFlow, Perform, RunTools, Sleep, ToolBatchResult
 from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
 
 

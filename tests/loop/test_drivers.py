@@ -15,14 +15,12 @@ import anyio
 import pytest
 
 from toolsearch import (
-    AdvisorFlow,
     AssistantMessage,
     ChatChunk,
     ChatClient,
     ChatRequest,
     ChatResponse,
     ConfigurationError,
-    Perform,
     ProviderProtocolError,
     RoundStarted,
     StreamStateError,
@@ -31,6 +29,7 @@ from toolsearch import (
     TurnFinished,
     UserMessage,
 )
+from toolsearch.loop import AdvisorFlow, Perform
 from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
@@ -703,7 +702,7 @@ def test_a_turn_may_run_inside_a_tool_of_another(ask):
 
 
 def test_the_clock_of_the_client_is_the_one_that_waits(ask):
-    from toolsearch import Sleep
+    from toolsearch.loop import Sleep
 
     clock = FakeClock(10.0)
 

@@ -15,14 +15,9 @@ from toolsearch import (
     ChatRequest,
     ChatResponse,
     ConfigurationError,
-    LoopState,
-    Perform,
     ProviderError,
-    RunTools,
-    Sleep,
     SystemMessage,
     Tool,
-    ToolBatchResult,
     ToolCall,
     ToolCallingAdvisor,
     ToolCallLimits,
@@ -31,6 +26,7 @@ from toolsearch import (
     Usage,
     UserMessage,
 )
+from toolsearch.loop import LoopState, Perform, RunTools, Sleep, ToolBatchResult
 from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
 
 

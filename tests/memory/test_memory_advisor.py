@@ -23,10 +23,8 @@ from toolsearch import (
     MemoryAdvisor,
     MemoryStoreError,
     Message,
-    SessionKey,
     SqliteRepository,
     SystemMessage,
-    TokenWindow,
     Tool,
     ToolCall,
     ToolCallingAdvisor,
@@ -34,10 +32,10 @@ from toolsearch import (
     ToolFinished,
     ToolMessage,
     ToolSearchAdvisor,
-    TurnWindow,
     UserMessage,
 )
 from toolsearch.disclosure.search_tool import SEARCH_TOOL
+from toolsearch.memory import SessionKey, TokenWindow, TurnWindow
 from toolsearch.memory.turns import unpaired_call_ids
 from toolsearch.testing import ScriptedChatModel, ScriptedStream
 

@@ -25,13 +25,13 @@ from toolsearch import (
     InMemoryRepository,
     Media,
     MemoryStoreError,
-    SessionKey,
     SqliteRepository,
     SystemMessage,
     ToolCall,
     ToolMessage,
     UserMessage,
 )
+from toolsearch.memory import SessionKey
 from toolsearch.memory import sqlite_repository as sqlite_module
 from toolsearch.memory.encoding import FORMAT, decode_message, encode_message
 from toolsearch.testing import ChatMemoryRepositorySuite
@@ -275,7 +275,8 @@ def test_connection_in_use_is_closed_after_its_call(path):
 
 WRITER = """
     import sys
-    from toolsearch import AssistantMessage, SessionKey, SqliteRepository, UserMessage
+    from toolsearch import AssistantMessage, SqliteRepository, UserMessage
+    from toolsearch.memory import SessionKey
 
     path, name = sys.argv[1:]
     print("ready", flush=True)

@@ -12,12 +12,11 @@ from toolsearch import (
     ConfigurationError,
     InMemoryRepository,
     SystemMessage,
-    TokenWindow,
     ToolCall,
     ToolMessage,
-    TurnWindow,
     UserMessage,
 )
+from toolsearch.memory import TokenWindow, TurnWindow
 from toolsearch.memory.turns import drop_unpaired, join_conversation, split_turns, unpaired_call_ids
 from toolsearch.memory.window import apply_window
 

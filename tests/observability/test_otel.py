@@ -28,13 +28,13 @@ from toolsearch import (
     ChatClient,
     ChatRequest,
     ChatResponse,
-    Perform,
     ProviderError,
     Tool,
     ToolCall,
     ToolSearchAdvisor,
     Usage,
 )
+from toolsearch.loop import Perform
 from toolsearch.models import OpenAIChatModel
 from toolsearch.observability import OpenTelemetryObserver
 from toolsearch.testing import OpenAIWireServer, ScriptedChatModel, ScriptedStream

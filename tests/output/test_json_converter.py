@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter
 from typing_extensions import TypedDict
 
-from toolsearch import ConfigurationError, JsonOutputConverter, OutputError, OutputSchema
+from toolsearch import ConfigurationError, OutputError
+from toolsearch.chat import OutputSchema
 from toolsearch.models.openai.strict_schema import response_format, strict_schema
-from toolsearch.output import TextOutputConverter, converter_for, fenced_blocks, unfenced
+from toolsearch.output import JsonOutputConverter, TextOutputConverter, converter_for, fenced_blocks, unfenced
 
 
 class Colour(enum.Enum):

@@ -21,11 +21,9 @@ from toolsearch import (
     ChatResponse,
     ConfigurationError,
     InMemoryRepository,
-    JsonOutputConverter,
     Media,
     MemoryAdvisor,
     OutputError,
-    OutputSchema,
     ProviderError,
     StructuredOutputAdvisor,
     StructuredOutputError,
@@ -38,7 +36,9 @@ from toolsearch import (
     Usage,
     UserMessage,
 )
+from toolsearch.chat import OutputSchema
 from toolsearch.models import OpenAIChatModel
+from toolsearch.output import JsonOutputConverter
 from toolsearch.testing import OpenAIWireServer, ScriptedChatModel, WireReply
 
 GOOD = '{"city": "Gouda", "degrees": 12}'

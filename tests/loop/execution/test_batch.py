@@ -19,13 +19,12 @@ from toolsearch import (
     ChatRequest,
     ConfigurationError,
     Media,
-    RunTools,
     Tool,
-    ToolBatchResult,
     ToolCall,
     ToolContext,
     ToolMessage,
 )
+from toolsearch.loop import RunTools, ToolBatchResult
 from toolsearch.loop.execution.batch import arun_batch, run_batch
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
