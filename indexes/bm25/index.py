@@ -13,10 +13,9 @@ from ..lexical.tool_terms import shared_terms_cache
 from ..lexical.vocabulary import Vocabulary
 from ..protocols import ToolSearcher
 from ..ranking.catalog import Catalog, Category
-from ..ranking.respond import respond
+from ..ranking.scored_searcher import ScoredSearcher
 from ..ranking.scores import CANDIDATES, Note, Scores
 from ..reference import ToolReference
-from ..response import ToolSearchResponse
 from ..text.clauses import CLAUSE_WEIGHT
 from .name_boost import NameBoost
 
@@ -24,7 +23,7 @@ __all__ = ["Bm25ToolIndex"]
 
 _MIN_CANDIDATES_PER_CLAUSE = 20
 _MIN_CANDIDATES = 40
-"""Tools scored at least by `search`. The name boost reorders them: it raises a score by up to 30 %."""
+"""Minimum number of tools that `search` scores. The name boost reorders them: it raises a score by up to 30 %."""
 _MIN_CANDIDATES_WITH_CLAUSES = 100
 """The same for a request with clauses: the best tool for a clause can have a low rank for the whole request."""
 _INTENT_SHARE_THRESHOLD = 0.5
@@ -75,7 +74,7 @@ class Bm25ToolIndex:
         return f"Bm25ToolIndex(min_score={self._min_score or None!r})"
 
 
-class Bm25Searcher:
+class Bm25Searcher(ScoredSearcher):
     """Searcher that `Bm25ToolIndex` builds. Immutable and thread-safe.
 
     Args:
@@ -84,37 +83,21 @@ class Bm25Searcher:
         search_type: The class name of the index, for the response.
     """
 
+    min_candidates = _MIN_CANDIDATES
+
     def __init__(self, tools: Sequence[ToolReference], min_score: float, search_type: str) -> None:
         from .tantivy_engine import TermEngine
 
-        self._catalog = Catalog(tools)
+        super().__init__(Catalog(tools), search_type)
         self._min_score = min_score
-        self._search_type = search_type
         with convert_engine_errors("the tools could not be indexed"):
             self._documents = shared_terms_cache.get(self._catalog.tools)
             self._vocabulary = Vocabulary(self._documents)
             self._engine = TermEngine(self._documents, self._catalog.keys, self._vocabulary)
             self._name_boost = NameBoost(self._documents, self._vocabulary)
 
-    @property
-    def tools(self) -> tuple[ToolReference, ...]:
-        """The tools searched, in order of name."""
-        return self._catalog.tools
-
-    def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
-        """Return the tools that fit `query`, best first."""
-        return respond(
-            self._catalog,
-            lambda text, limit, within: self.scores(text, limit=limit, category=within),
-            search_type=self._search_type,
-            query=query,
-            max_results=max_results,
-            category=category,
-            candidates=_MIN_CANDIDATES,
-        )
-
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
-        """Score the tools for a query; see `ScoredSearcher`."""
+        """Score the tools for a query, to be fused with other scores."""
         parsed = parse_query(query, self._vocabulary)
         explainer = Explainer(parsed, self._documents, self._vocabulary)
         if not parsed.answers:

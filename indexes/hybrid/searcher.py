@@ -11,10 +11,9 @@ from ...errors import IndexingError
 from ..protocols import ToolSearcher
 from ..ranking.catalog import Catalog, Category
 from ..ranking.fusion import fuse_ranks, fuse_scores, ranking
-from ..ranking.respond import respond
-from ..ranking.scores import CANDIDATES, Note, ScoredSearcher, Scores
-from ..reference import ToolReference
-from ..response import Match, ToolSearchResponse
+from ..ranking.scored_searcher import ScoredSearcher
+from ..ranking.scores import CANDIDATES, Note, Scores
+from ..response import Match
 
 __all__ = ["HybridToolSearcher", "Part", "ScoredPart", "as_part"]
 
@@ -47,7 +46,7 @@ class _Ranking:
     doubt: str
 
 
-class HybridToolSearcher:
+class HybridToolSearcher(ScoredSearcher):
     """Searches one set of tools with several searchers; made by `HybridToolIndex`. Immutable.
 
     Args:
@@ -59,35 +58,13 @@ class HybridToolSearcher:
         degraded: the parts that could not be built and are missing here; empty when all is well.
     """
 
-    __slots__ = ("__weakref__", "_catalog", "_positions", "degraded", "parts")
-
     def __init__(
         self, catalog: Catalog, parts: Sequence[Part | ScoredPart | None], degraded: Sequence[str] = ()
     ) -> None:
+        super().__init__(catalog, "HybridToolIndex")
         self.degraded = tuple(degraded)
         self.parts = tuple(parts)
-        self._catalog = catalog
         self._positions = {tool.name: position for position, tool in enumerate(catalog.tools)}
-
-    @property
-    def tools(self) -> tuple[ToolReference, ...]:
-        """The tools searched, in order of name."""
-        return self._catalog.tools
-
-    def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
-        """Return the tools that fit the query by all parts together.
-
-        Raises:
-            IndexingError: every part failed.
-        """
-        return respond(
-            self._catalog,
-            lambda text, limit, found: self.scores(text, limit=limit, category=found),
-            search_type="HybridToolIndex",
-            query=query,
-            max_results=max_results,
-            category=category,
-        )
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
         """Return the fused scores of the tools that any part matched.
@@ -151,7 +128,7 @@ def as_part(name: str, searcher: ToolSearcher, catalog: Catalog) -> Part | Score
 
 def _has_scores(searcher: ToolSearcher, catalog: Catalog) -> TypeGuard[ScoredSearcher]:
     """Whether its scores are to be had, and count positions as this catalog does."""
-    return callable(getattr(searcher, "scores", None)) and getattr(searcher, "tools", None) == catalog.tools
+    return isinstance(searcher, ScoredSearcher) and searcher.tools == catalog.tools
 
 
 def _with_ranks(fused: Scores, votes: int, ranked: Sequence[_Ranking]) -> Scores:

@@ -1,4 +1,4 @@
-"""`RankedSearcher`: a searcher of one's own from a function that scores."""
+"""`RankedSearcher`: a searcher made from a function that scores tools."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from ...errors import IndexingError
 from ..reference import ToolReference
 from ..response import ToolSearchResponse
 from .catalog import Catalog, Category
-from .respond import respond
-from .scores import Scores
+from .scored_searcher import ScoredSearcher
+from .scores import CANDIDATES, Scores
 
 __all__ = ["RankedSearcher"]
 
 
 class RankedSearcher:
-    """Searches one set of tools by a function of yours that scores them; the rest of the contract it keeps itself.
+    """Searcher of a custom index, made from a function that scores tools by name.
 
-    It answers blank queries and unknown categories with a reason, keeps categories apart, puts tools that a query names
-    (in any casing, anywhere in it) before all others, orders, cuts, counts, and says how the answer was made.
-    Immutable, and safe from many threads if `score` is.
+    It fulfils the rest of the searcher contract: it explains blank queries and unknown categories, filters by category,
+    ranks tools that the query names (in any case, anywhere in the query) first, sorts, cuts, counts, and fills the
+    metadata. It is immutable, and thread-safe if `score` is.
 
     Args:
-        tools: what is searched; names must be distinct.
-        score: ``query -> {name: score}``, higher is better. A tool that is not in it, or whose score is not above 0,
-            did not match. It is asked with queries that are not blank, of any length and content.
-        search_type: what the answer says of who made it, usually the name of the index's class.
+        tools: The tools to search. Names must be distinct.
+        score: A function ``query -> {name: score}``; higher is better. A tool that is absent or has a score of 0 or
+            less does not match. Queries are not blank and can have any length and content.
+        search_type: The class name of the index, for the response.
 
     Raises:
-        DuplicateToolError: two tools have one name.
+        DuplicateToolError: If two tools have the same name.
 
     Example:
         >>> class LengthIndex:
-        ...     "Finds tools with a description of about the query's length."
+        ...     "Finds tools whose description is about as long as the query."
         ...     def build(self, tools):
         ...         lengths = {tool.name: len(tool.description) for tool in tools}
         ...         def score(query):
@@ -42,35 +42,31 @@ class RankedSearcher:
         ('ring',)
     """
 
-    __slots__ = ("_catalog", "_positions", "_score", "_search_type")
-
     def __init__(
         self, tools: Sequence[ToolReference], score: Callable[[str], Mapping[str, float]], *, search_type: str
     ) -> None:
-        self._catalog = Catalog(tools)
-        self._positions = {tool.name: position for position, tool in enumerate(self._catalog.tools)}
-        self._score = score
-        self._search_type = search_type
+        # Not a base class: a hybrid index would fuse scores of an unknown scale instead of ranks.
+        self._searcher = _FunctionSearcher(Catalog(tools), score, search_type)
 
     def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
-        """Return the tools that fit `query`, best first.
+        """Return the tools that match a query, best first.
 
         Raises:
-            IndexingError: the function scored a name that no tool has.
+            IndexingError: If `score` returns a name that none of the tools has.
         """
-        return respond(
-            self._catalog,
-            self._scores,
-            search_type=self._search_type,
-            query=query,
-            max_results=max_results,
-            category=category,
-        )
+        return self._searcher.search(query, max_results=max_results, category=category)
 
-    def _scores(self, query: str, _limit: int, _category: Category | None) -> Scores:
+
+class _FunctionSearcher(ScoredSearcher):
+    def __init__(self, catalog: Catalog, score: Callable[[str], Mapping[str, float]], search_type: str) -> None:
+        super().__init__(catalog, search_type)
+        self._positions = {tool.name: position for position, tool in enumerate(catalog.tools)}
+        self._score = score
+
+    def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
         scored = self._score(query)
         if unknown := [name for name in scored if name not in self._positions]:
             raise IndexingError(
-                f"{self._search_type} scored {unknown[0]!r}, which is none of the tools it was built from"
+                f"the score function of {self._search_type} must return names of its tools, got {unknown[0]!r}"
             )
         return Scores(values={self._positions[name]: float(score) for name, score in scored.items() if score > 0})

@@ -1,30 +1,32 @@
-"""TODO."""
+"""Scores of tools for one query, as an index computes them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from ..protocols import ToolSearcher
-from ..reference import ToolReference
 from ..response import Match, ReasonCode
-from .catalog import Category
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CANDIDATES", "Dense", "Note", "ScoredSearcher", "Scores"]
+__all__ = ["CANDIDATES", "Dense", "Note", "Scores"]
 
 
 CANDIDATES = 200
-"""The number of tools that an index scores at least, if it has a choice: enough to fuse and to fill any answer."""
+"""The default number of best tools that an index scores: enough to fuse and to fill a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Why an answer is empty or weak, for a program and for a reader."""
+    """Explanation of an empty or weak response.
+
+    Args:
+        code: The reason as a code, for a program.
+        sentence: The reason as a sentence, for a reader.
+    """
 
     code: ReasonCode
     sentence: str
@@ -40,7 +42,12 @@ def _no_doubt(_positions: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dense:
-    """What every tool of the catalog scored, matched or not: a fusion measures by it how far the best stand out."""
+    """Scores of all tools of the catalog. A fusion measures by them how far the best tools stand out.
+
+    Args:
+        values: The score of each tool, of shape (tools,).
+        matched: Whether each tool matches, of shape (tools,).
+    """
 
     values: NDArray[np.float32]
     matched: NDArray[np.bool_]
@@ -48,17 +55,19 @@ class Dense:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """What one query found.
+    """Result of scoring one query.
 
     Args:
-        values: position of a tool in the catalog -> its score, higher is better; a tool not in it did not match (0.0).
-        total: how many tools (of the category) matched, where `values` holds only the best; None if it holds all.
-        explain: the terms matched by the tool at a position, best first; asked for returned hits only.
-        doubt: a sentence if the tools at these positions, taken together, hardly have to do with the query, else "".
-        note: why `values` is empty, where there is more to say than "no match".
-        warning: a sentence to be said whatever was found, as part of the index could not be asked.
-        dense: the scores of all tools, where the index has them.
-        weight: how much these scores count in a fusion.
+        values: Position of a tool in the catalog -> its score; higher is better. A tool that does not match is absent.
+        total: The number of matching tools (in the category) if `values` contains only the best; None if it contains
+            all.
+        explain: A function that returns the terms that the tool at a position matches, best first. It is called for
+            returned hits only.
+        doubt: A function that returns a sentence if the tools at these positions match little of the query, else "".
+        note: The reason why `values` is empty, if it is more specific than "no match".
+        warning: A sentence for every response, used when a part of the index failed.
+        dense: The scores of all tools, if the index has them.
+        weight: The weight of these scores in a fusion.
     """
 
     values: Mapping[int, float] = field(default_factory=dict[int, float])
@@ -69,22 +78,3 @@ class Scores:
     warning: str = ""
     dense: Dense | None = None
     weight: float = 1.0
-
-
-class ScoredSearcher(ToolSearcher, Protocol):
-    """A searcher whose scores can be fused with another's. Internal: what users implement is `ToolSearcher`."""
-
-    @property
-    def tools(self) -> tuple[ToolReference, ...]:
-        """The tools in order of name (`Catalog.tools`); positions in `Scores` count in it."""
-        ...
-
-    def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
-        """Score the tools for a non-blank query.
-
-        Args:
-            query: the text as given; may hold anything, lone surrogates too.
-            limit: at least this many of the best matches must be in the result.
-            category: only its tools are of interest; an index may use it to look no further, or ignore it.
-        """
-        ...

@@ -13,10 +13,10 @@ from ..lexical.tool_terms import shared_terms_cache
 from ..lexical.vocabulary import Vocabulary
 from ..protocols import ToolSearcher
 from ..ranking.catalog import Catalog, Category
-from ..ranking.respond import respond
+from ..ranking.scored_searcher import ScoredSearcher
 from ..ranking.scores import CANDIDATES, Note, Scores
 from ..reference import ToolReference
-from ..response import Match, ToolSearchResponse
+from ..response import Match
 from .pattern import InvalidPatternError, QueryKind, compile_query, normalized_bytes, query_kind, strip_delimiters
 
 __all__ = ["RegexToolIndex"]
@@ -69,7 +69,7 @@ class RegexToolIndex:
         return "RegexToolIndex()"
 
 
-class RegexSearcher:
+class RegexSearcher(ScoredSearcher):
     """Searcher that `RegexToolIndex` builds. Immutable and thread-safe.
 
     Args:
@@ -78,8 +78,7 @@ class RegexSearcher:
     """
 
     def __init__(self, tools: Sequence[ToolReference], search_type: str) -> None:
-        self._catalog = Catalog(tools)
-        self._search_type = search_type
+        super().__init__(Catalog(tools), search_type)
         self._texts = [
             (
                 normalized_bytes(tool.name),
@@ -98,24 +97,8 @@ class RegexSearcher:
             for term in dict.fromkeys((*document.name_field, *document.text_field, *document.detail_field)):
                 self._positions_by_term.setdefault(term, []).append(position)
 
-    @property
-    def tools(self) -> tuple[ToolReference, ...]:
-        """The tools searched, in order of name."""
-        return self._catalog.tools
-
-    def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
-        """Return the tools that fit `query`, best first."""
-        return respond(
-            self._catalog,
-            lambda text, limit, within: self.scores(text, limit=limit, category=within),
-            search_type=self._search_type,
-            query=query,
-            max_results=max_results,
-            category=category,
-        )
-
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
-        """Score the tools for a query; see `ScoredSearcher`."""
+        """Score the tools for a query, to be fused with other scores."""
         text = strip_delimiters(query)
         kind = query_kind(text)
         if kind == "words":

@@ -14,10 +14,10 @@ from ..lexical.empty_queries import explain_empty_query
 from ..protocols import Embedder
 from ..ranking.catalog import Catalog, Category
 from ..ranking.fusion import best_of, meaning_weight
-from ..ranking.respond import respond
+from ..ranking.scored_searcher import ScoredSearcher
 from ..ranking.scores import CANDIDATES, Dense, Note, Scores
 from ..reference import ToolReference
-from ..response import Match, ToolSearchResponse
+from ..response import Match
 from ..text.clauses import CLAUSE_WEIGHT
 from .backoff import Backoff
 from .cache import EmbeddingCache
@@ -34,8 +34,6 @@ __all__ = ["VectorToolIndex"]
 _SHOWN = 80
 _LEAST_COSINE = 0.01
 _UNKNOWN = "The embedder knows nothing of this query; try other words."
-_CANDIDATES_ALONE = 20
-"""How many of the nearest are kept at least when nothing is fused: room for tools that the query names."""
 
 
 class VectorToolIndex:
@@ -102,10 +100,10 @@ class VectorToolIndex:
         return VectorToolSearcher(catalog, self.embedder, rows, self._minimum, background)
 
 
-class VectorToolSearcher:
+class VectorToolSearcher(ScoredSearcher):
     """Searches one set of tools by meaning; made by `VectorToolIndex`. Immutable."""
 
-    __slots__ = ("__weakref__", "_background", "_catalog", "_embedder", "_minimum", "_multilingual", "_rows")
+    min_candidates = 20
 
     def __init__(
         self,
@@ -115,33 +113,12 @@ class VectorToolSearcher:
         minimum: float | None,
         background: Background | None,
     ) -> None:
+        super().__init__(catalog, "VectorToolIndex")
         self._background = background
-        self._catalog = catalog
         self._embedder = embedder
         self._minimum = minimum
         self._multilingual = bool(getattr(embedder, "multilingual", False))
         self._rows = None if rows is None else _UnitRows(rows)
-
-    @property
-    def tools(self) -> tuple[ToolReference, ...]:
-        """The tools searched, in order of name."""
-        return self._catalog.tools
-
-    def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
-        """Return the tools nearest to the query.
-
-        Raises:
-            IndexingError: the embedder failed.
-        """
-        return respond(
-            self._catalog,
-            lambda text, limit, found: self._scores(text, limit, found, LONG_ALONE),
-            search_type="VectorToolIndex",
-            query=query,
-            max_results=max_results,
-            category=category,
-            candidates=_CANDIDATES_ALONE,
-        )
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
         """Return the cosine of every tool with the query, asking the embedder once; to be fused with other scores.
@@ -150,6 +127,9 @@ class VectorToolSearcher:
             IndexingError: the embedder failed.
         """
         return self._scores(query, limit, category, LONG_FUSED)
+
+    def standalone_scores(self, query: str, *, limit: int, category: Category | None) -> Scores:
+        return self._scores(query, limit, category, LONG_ALONE)
 
     def _scores(self, query: str, limit: int, category: Category | None, long: int) -> Scores:
         import numpy as np

@@ -372,7 +372,7 @@ def test_words_hardly_count_where_the_tools_know_hardly_any(monkeypatch):
     parts = [Bm25ToolIndex(), VectorToolIndex(CallableEmbedder(embed, id="german", multilingual=True))]
     searcher = HybridToolIndex(parts).build(tools)
     assert searcher.search(request).names[:2] == ("hotel", "die_casting")
-    monkeypatch.setattr("toolsearch.indexes.bm25.index._FAMILIAR", 1e-9)
+    monkeypatch.setattr("toolsearch.indexes.bm25.index._FULL_WEIGHT_SHARE", 1e-9)
     assert searcher.search(request).names[:2] == ("die_casting", "hotel")
 
 
