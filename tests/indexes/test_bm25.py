@@ -27,21 +27,19 @@ def vocabulary(*tools: ToolReference) -> Vocabulary:
     return Vocabulary([analyze_tool(tool) for tool in tools])
 
 
-def test_a_word_in_the_name_counts_more_than_in_the_description() -> None:
-    """Between tools of equal length."""
+def test_name_words_outrank_description_words() -> None:
     tools = [reference("alpha_beta", "gamma delta"), reference("gamma_delta", "alpha beta")]
     assert Bm25ToolIndex().build(tools).search("gamma").names == ("gamma_delta", "alpha_beta")
 
 
-def test_a_rare_word_counts_more_than_a_common_one() -> None:
-    """`invoice` is one tool's, `list` is everyone's."""
+def test_rare_words_outrank_common_words() -> None:
     tools = [reference(f"list_{thing}", "List them.") for thing in ("users", "files", "events", "pods")]
     tools.append(reference("show", "Show an invoice."))
     assert Bm25ToolIndex().build(tools).search("list invoice").names[0] == "show"
 
 
-def test_each_clause_of_a_request_wins_places() -> None:
-    """A request for two things finds a tool for each, though one clause has many more words."""
+def test_each_clause_finds_its_tool() -> None:
+    """A request for two things finds a tool for each, even if one clause has many more words."""
     tools = [
         reference(f"weather_{n}", "Weather forecast with wind, rain and temperature for a city") for n in range(10)
     ]
@@ -50,8 +48,7 @@ def test_each_clause_of_a_request_wins_places() -> None:
     assert "send_email" in Bm25ToolIndex().build(tools).search(query, max_results=3).names
 
 
-def test_the_order_of_clauses_does_not_matter() -> None:
-    """The same tools are found."""
+def test_clause_order_does_not_change_the_tools_found() -> None:
     tools = [reference("get_weather", "Weather of a city"), reference("send_email", "Sends a message")]
     searcher = Bm25ToolIndex().build(tools)
     one = searcher.search("look up the weather there. send an email to him")
@@ -71,20 +68,20 @@ def test_the_order_of_clauses_does_not_matter() -> None:
         ("", []),
     ],
 )
-def test_a_request_falls_into_clauses(text: str, expected: list[str]) -> None:
-    """At sentence ends and connectors; short parts stay with their neighbour."""
+def test_requests_are_split_into_clauses(text: str, expected: list[str]) -> None:
+    """Sentence ends and connectors separate clauses; a short part is joined to its neighbor."""
     assert [part for part in split_clauses(text) if part] == expected
 
 
-def test_a_long_text_has_a_bounded_number_of_clauses() -> None:
-    """And no word of it is lost."""
+def test_a_long_request_has_at_most_twelve_clauses() -> None:
+    """No word of the request is lost."""
     parts = split_clauses("This is sentence number one. " * 500)
     assert len(parts) == 12
     assert sum(part.count("number") for part in parts) == 500
 
 
-def test_an_unknown_word_stands_for_those_near_it() -> None:
-    """One edit away, swapped letters, or a long common beginning."""
+def test_unknown_words_are_corrected() -> None:
+    """One edit, swapped letters, or a long common prefix."""
     known = vocabulary(reference("weather notification configure"))
     assert known.spelling.close_to("wether") == {"weather": "weather"}
     assert known.spelling.close_to("ewather") == {"weather": "weather"}
@@ -93,8 +90,8 @@ def test_an_unknown_word_stands_for_those_near_it() -> None:
     assert known.spelling.close_to("win") == {}
 
 
-def test_the_shares_of_a_query_are_of_its_rarity() -> None:
-    """What is matched is weighed by IDF; an unknown word weighs like the rarest."""
+def test_matched_share_is_weighted_by_rarity() -> None:
+    """An unknown word weighs as much as the rarest known one."""
     known = vocabulary(*(reference(f"list_{n}") for n in "abcdefgh"), reference("invoice"))
     parsed = parse_query("list invoice", known)
     assert parsed.matched_share(["invoic"]) > 0.8
@@ -103,8 +100,8 @@ def test_the_shares_of_a_query_are_of_its_rarity() -> None:
     assert parse_query("zzzz invoice", known).matched_share(["invoic"]) == pytest.approx(0.4, abs=0.1)
 
 
-def test_min_score_drops_what_matches_too_little() -> None:
-    """A share of the query, so the same number means the same in any catalogue."""
+def test_min_score_drops_weaker_tools() -> None:
+    """The minimum is a share of the query, so it means the same in every catalog."""
     tools = [reference("get_weather", "Weather of a city"), reference("get_time", "Time in a city")]
     tools += [reference(f"other_{n}", f"Thing {n}") for n in range(30)]
     strict = Bm25ToolIndex(min_score=0.9).build(tools)
@@ -114,8 +111,8 @@ def test_min_score_drops_what_matches_too_little() -> None:
     assert Bm25ToolIndex().build(tools).search("weather city").total_matches == 2
 
 
-def test_nothing_above_the_minimum_is_said() -> None:
-    """It is another answer than that nothing matched."""
+def test_below_minimum_is_reported() -> None:
+    """The reason differs from that of a query without any match."""
     searcher = Bm25ToolIndex(min_score=0.9).build([reference("get_weather", "Weather of a city")])
     response = searcher.search("weather quux flurb")
     assert response.hits == ()
@@ -124,28 +121,26 @@ def test_nothing_above_the_minimum_is_said() -> None:
     assert searcher.search("quux flurb").reason_code == "no_match"
 
 
-def test_min_score_takes_a_clause_for_a_query() -> None:
-    """A tool for one of several things asked for is not below the minimum."""
+def test_min_score_applies_to_single_clauses() -> None:
+    """A tool that matches one of several clauses is not below the minimum."""
     tools = [reference("get_weather", "Weather of a city"), reference("send_email", "Sends a message to somebody")]
     searcher = Bm25ToolIndex(min_score=0.8).build(tools)
     assert set(searcher.search("Weather of the city. Send somebody a message.").names) == {"get_weather", "send_email"}
 
 
 def test_a_named_tool_is_never_below_the_minimum() -> None:
-    """Its name is the best of matches."""
     searcher = Bm25ToolIndex(min_score=1.0).build([reference("get_weather", "Weather of a city")])
     assert searcher.search("quux flurb get_weather").names == ("get_weather",)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, 7.0, float("nan")])
-def test_a_minimum_is_a_share(share: float) -> None:
-    """Anything else is a mistake of the programmer."""
+def test_min_score_must_be_between_0_and_1(share: float) -> None:
     with pytest.raises(ConfigurationError, match="between 0 and 1"):
         Bm25ToolIndex(min_score=share)
 
 
 def test_building_leaves_no_threads() -> None:
-    """Each writer kept would cost six; what ended may take the system a moment to clear away."""
+    """A tantivy writer would keep six threads. The system may need a moment to end them."""
     tasks = Path("/proc/self/task")
     if not tasks.exists():
         pytest.skip("counts threads where /proc lists them")
@@ -159,8 +154,8 @@ def test_building_leaves_no_threads() -> None:
     assert kept[0].search("weather").names == ("get_weather",)
 
 
-def test_an_error_of_the_engine_is_an_index_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the engine's own as its cause."""
+def test_engine_errors_become_indexing_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine error is the cause."""
     from toolsearch.indexes.bm25 import tantivy_engine as engine
 
     monkeypatch.setattr(engine, "_MIN_HEAP_BYTES", 1)
@@ -170,8 +165,7 @@ def test_an_error_of_the_engine_is_an_index_failure(monkeypatch: pytest.MonkeyPa
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-def test_many_tools_are_ranked_whole() -> None:
-    """More matches than are ranked at once are counted, and returned if asked for."""
+def test_all_matches_are_counted_and_can_be_returned() -> None:
     tools = [reference(f"tool_{n:04}", "Finds an order.") for n in range(1_000)]
     searcher = Bm25ToolIndex().build(tools)
     assert searcher.search("order").total_matches == 1_000
@@ -179,16 +173,14 @@ def test_many_tools_are_ranked_whole() -> None:
     assert everything.names == tuple(tool.name for tool in tools)
 
 
-def test_the_analysis_of_a_tool_is_shared_by_content() -> None:
-    """Two indexes over equal tools analyse them once."""
+def test_equal_tools_are_analyzed_once() -> None:
     tools = [reference(f"shared_{n}", "Some words for the cache.") for n in range(3)]
     Bm25ToolIndex().build(tools)
     again = shared_terms_cache.get([reference(f"shared_{n}", "Some words for the cache.") for n in range(3)])
     assert all(one is other for one, other in zip(again, shared_terms_cache.get(tools), strict=True))
 
 
-def test_the_cache_keeps_what_was_used_last() -> None:
-    """It is bounded; what falls out is analyze anew."""
+def test_the_cache_keeps_the_most_recently_used_tools() -> None:
     cache = TermsCache(size=2)
     one, two, three = (reference(f"tool_{n}") for n in range(3))
     first = cache.get([one])[0]
@@ -201,8 +193,8 @@ def test_the_cache_keeps_what_was_used_last() -> None:
     assert len(cache) == 2
 
 
-def test_parameters_are_read_wherever_a_schema_may_hold_them() -> None:
-    """Names, descriptions, values; in objects, lists, alternatives and definitions."""
+def test_parameter_strings_come_from_all_parts_of_a_schema() -> None:
+    """Names, descriptions and values in objects, lists, alternatives and definitions."""
     schema = {
         "description": "not a parameter's",
         "properties": {
@@ -223,8 +215,8 @@ def test_parameters_are_read_wherever_a_schema_may_hold_them() -> None:
 @given(
     st.lists(st.lists(WORD, min_size=1, max_size=4), min_size=1, max_size=12), st.lists(WORD, min_size=1, max_size=5)
 )
-def test_whatever_shares_a_word_with_the_query_is_found(descriptions: list[list[str]], query: list[str]) -> None:
-    """And nothing else is; content words only."""
+def test_tools_that_share_a_content_word_are_found(descriptions: list[list[str]], query: list[str]) -> None:
+    """No other tool is found."""
     tools = [reference(f"t{n}", " ".join(words)) for n, words in enumerate(descriptions)]
     response = Bm25ToolIndex().build(tools).search(" ".join(query), max_results=100)
     expected = {f"t{n}" for n, words in enumerate(descriptions) if set(words) & set(query)}

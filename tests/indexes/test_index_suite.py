@@ -111,26 +111,26 @@ class TestHybridWithARealModelContract(ToolIndexSuite):
         return HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(self.embedder)])
 
     def test_tools_without_differences_are_all_found_in_order_of_name(self) -> None:
-        """To a model "tool a" and "tool b" do differ; all are found."""
+        """A model sees differences between "tool a" and "tool b", so only completeness is checked."""
         tools = [ToolReference(name=f"tool {letter}", description="Look something up.") for letter in "dbcae"]
         response = self.make_index().build(tools).search("look up", max_results=10)
         assert sorted(response.names) == sorted(tool.name for tool in tools)
 
 
-def test_a_function_that_scores_a_tool_that_is_not_there_is_an_error_of_the_index():
+def test_scoring_an_unknown_tool_is_an_indexing_error():
     searcher = RankedSearcher([ToolReference(name="a")], lambda query: {"b": 1.0}, search_type="MyIndex")
-    with pytest.raises(IndexingError, match="MyIndex scored 'b'"):
+    with pytest.raises(IndexingError, match="MyIndex must return names of its tools, got 'b'"):
         searcher.search("anything")
 
 
-def test_what_a_function_scores_by_nothing_or_less_did_not_match():
+def test_scores_of_zero_or_less_do_not_match():
     tools = [ToolReference(name=name) for name in ("none", "less", "some", "no_number")]
     scores = {"none": 0, "less": -1.0, "some": 0.5, "no_number": float("nan")}
     response = RankedSearcher(tools, lambda query: scores, search_type="MyIndex").search("anything")
     assert (response.names, response.total_matches) == (("some",), 1)
 
 
-def test_a_searcher_of_ones_own_takes_part_in_a_hybrid():
+def test_a_custom_searcher_works_in_a_hybrid():
     class Own:
         def build(self, tools):
             return RankedSearcher(tools, lambda query: {"send_mail": 1.0}, search_type="Own")

@@ -50,16 +50,15 @@ def served(index: ToolIndex, intents: int) -> float:
 
 @pytest.mark.parametrize("intents", [2, 3, 4])
 def test_words_find_a_tool_for_every_intent(intents: int) -> None:
-    """In whatever way they are joined."""
     assert served(Bm25ToolIndex(), intents) == 1.0
 
 
 def test_words_find_nearly_all_of_five_intents() -> None:
-    """Five intents leave no place for anything else."""
+    """Five intents leave no place for other tools."""
     assert served(Bm25ToolIndex(), 5) >= 0.95
 
 
 @pytest.mark.parametrize(("intents", "share"), [(2, 1.0), (3, 1.0), (4, 0.97), (5, 0.95)])
-def test_words_and_meaning_find_a_tool_for_nearly_every_intent(intents: int, share: float, minilm: Embedder) -> None:
-    """One vector for the whole lies between its intents; their words keep their places."""
+def test_a_hybrid_finds_a_tool_for_nearly_every_intent(intents: int, share: float, minilm: Embedder) -> None:
+    """The single vector of the request lies between its intents; words keep a place for each."""
     assert served(HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)]), intents) >= share

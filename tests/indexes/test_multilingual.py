@@ -161,15 +161,14 @@ def hybrid(embedder: Embedder) -> HybridToolIndex:
 
 
 @pytest.mark.parametrize("language", REQUESTS)
-def test_a_request_finds_tools_described_in_english(language: str, multilingual_e5: Embedder) -> None:
-    """Of eight requests: all but one among the first three, six as the first."""
+def test_requests_find_tools_described_in_english(language: str, multilingual_e5: Embedder) -> None:
+    """Seven of eight requests find their tool among the first three, six find it first."""
     index = hybrid(multilingual_e5)
     assert found(index, REQUESTS[language], within=3) >= 7
     assert found(index, REQUESTS[language], within=1) >= 6
 
 
-def test_an_english_model_finds_far_fewer(multilingual_e5: Embedder, minilm: Embedder) -> None:
-    """What the choice of a multilingual model is worth, over all languages."""
+def test_an_english_model_finds_far_fewer_tools(multilingual_e5: Embedder, minilm: Embedder) -> None:
     everything = {text: tool for requests in REQUESTS.values() for text, tool in requests.items()}
     assert found(hybrid(multilingual_e5), everything, within=3) >= 53
     assert found(hybrid(minilm), everything, within=3) <= 30
@@ -186,14 +185,13 @@ def test_an_english_model_finds_far_fewer(multilingual_e5: Embedder, minilm: Emb
         ("e5-models/all-MiniLM-L6-v2", ("", ""), False),
     ],
 )
-def test_a_name_says_how_a_model_is_asked(name: str, prefixes: tuple[str, str], multilingual: bool) -> None:
-    """So that the choice of such a model is one line."""
+def test_prefixes_follow_from_the_model_name(name: str, prefixes: tuple[str, str], multilingual: bool) -> None:
     embedder = SentenceTransformerEmbedder(name)
     assert (embedder.query_prefix, embedder.passage_prefix) == prefixes
     assert embedder.multilingual is multilingual
 
 
-def test_a_prefix_given_is_kept() -> None:
-    """An empty one too."""
+def test_explicit_prefixes_are_kept() -> None:
+    """An empty prefix counts as explicit."""
     embedder = SentenceTransformerEmbedder("intfloat/e5-small", query_prefix="", passage_prefix="tool: ")
     assert (embedder.query_prefix, embedder.passage_prefix) == ("", "tool: ")

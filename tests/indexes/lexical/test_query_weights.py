@@ -34,21 +34,19 @@ INDEXES = pytest.mark.parametrize("make", [Bm25ToolIndex, RegexToolIndex])
         ("", []),
     ],
 )
-def test_quotations_are_told_from_apostrophes(text: str, found: list[str]) -> None:
-    """Whatever their marks."""
+def test_quotations_are_distinguished_from_apostrophes(text: str, found: list[str]) -> None:
     assert quoted_values(text) == found
     assert not quoted_values(remove_quoted(text))
 
 
 @given(st.text("a '\"“”‘’«»「」\n", max_size=60))
-def test_a_text_without_its_quotations_holds_no_other_letters(text: str) -> None:
-    """Nothing is lost besides them."""
+def test_removing_quotations_loses_nothing_else(text: str) -> None:
     rest = remove_quoted(text)
     assert rest.count("a") + sum(value.count("a") for value in quoted_values(text)) == text.count("a")
 
 
-def test_marks_alone_take_no_time_to_speak_of() -> None:
-    """The pattern is linear: this would take minutes were it not."""
+def test_unclosed_quotation_marks_take_linear_time() -> None:
+    """A quadratic pattern would take minutes."""
     for mark in "“‘«「":
         assert quoted_values(f" {mark}a" * 30_000) == []
     for mark in "'\"":
@@ -56,8 +54,7 @@ def test_marks_alone_take_no_time_to_speak_of() -> None:
 
 
 @INDEXES
-def test_the_words_of_a_title_do_not_hide_the_work(make: type) -> None:
-    """A quoted value is about anything."""
+def test_quoted_words_have_less_weight(make: type) -> None:
     tools = [
         ToolReference(name="open_ticket", description="Opens a ticket."),
         ToolReference(name="weather", description="Weather forecast of Paris."),
@@ -78,8 +75,8 @@ def test_the_words_of_a_title_do_not_hide_the_work(make: type) -> None:
         ("fetching the balance", "retrieve_balance"),
     ],
 )
-def test_a_verb_is_answered_by_another_for_the_same_work(make: type, query: str, name: str) -> None:
-    """And the explanation says for which word of the query."""
+def test_synonyms_of_verbs_are_found(make: type, query: str, name: str) -> None:
+    """The match shows the word of the query."""
     tools = [
         ToolReference(name=name)
         for name in ("delete_user", "list_user", "buy_item", "update_profile", "see_profile", "retrieve_balance")
@@ -89,15 +86,13 @@ def test_a_verb_is_answered_by_another_for_the_same_work(make: type, query: str,
     assert f"{query.split()[0]} (" in hit.matched[-1].term
 
 
-def test_the_word_itself_goes_before_its_synonym() -> None:
-    """Among tools alike but for it."""
+def test_a_word_outranks_its_synonyms() -> None:
     tools = [ToolReference(name=f"{verb}_user") for verb in ("delete", "drop", "erase", "remove")]
     for verb in ("delete", "drop", "erase", "remove"):
         assert Bm25ToolIndex().build(tools).search(f"{verb} user").names[0] == f"{verb}_user"
 
 
-def test_synonyms_are_mutual_and_never_the_word_itself() -> None:
-    """Whichever is said, the other is found."""
+def test_synonyms_are_mutual() -> None:
     for term in ("delet", "creat", "updat", "buy", "list", "order"):
         assert synonyms_of(term)
         assert term not in synonyms_of(term)
@@ -105,8 +100,8 @@ def test_synonyms_are_mutual_and_never_the_word_itself() -> None:
     assert synonyms_of("weather") == {}
 
 
-def test_words_that_most_tools_have_are_left_out_of_long_requests_among_many() -> None:
-    """They cost most and tell nothing; short requests and small sets keep them."""
+def test_common_words_are_dropped_from_long_requests() -> None:
+    """Only in large catalogs; short requests keep them."""
     words = [f"word{chr(97 + n)}" for n in range(20)]
     tools = [ToolReference(name=f"{words[n % 20]}_{n}", description="Record of the account.") for n in range(400)]
     known = Vocabulary([analyze_tool(tool) for tool in tools])
@@ -116,8 +111,8 @@ def test_words_that_most_tools_have_are_left_out_of_long_requests_among_many() -
     assert "account" in parse_query(" ".join([*words, "account"]), few).weights
 
 
-def test_a_word_written_together_later_counts_in_full() -> None:
-    """Only the guess that two words are one counts half."""
+def test_a_compound_in_the_query_has_full_weight() -> None:
+    """A compound that is guessed from two words has half weight."""
     known = Vocabulary([analyze_tool(ToolReference(name=name)) for name in ("login", "list_users", "get_time")])
     assert parse_query("log in", known).weights == {"login": 0.5}
     assert parse_query("log in, and then use the login page", known).weights["login"] == 1.0

@@ -62,39 +62,36 @@ def searcher() -> ToolSearcher:
         ("pasted .* code " * 100, "words"),
     ],
 )
-def test_a_query_is_read_as_what_it_looks_like(query: str, kind: str) -> None:
-    """Patterns and globs by their signs; text with stray punctuation is text."""
+def test_query_kind(query: str, kind: str) -> None:
+    """Stray punctuation does not make a pattern."""
     assert query_kind(query) == kind
 
 
 @pytest.mark.parametrize("query", ["get_.*_data", "get_*_data", "GET_.*_DATA", "^get_.+_data$|get_.*_data"])
-def test_a_pattern_ranks_whole_names_then_parts_then_texts(searcher: ToolSearcher, query: str) -> None:
-    """Ties go by name."""
+def test_patterns_rank_whole_names_then_name_parts_then_descriptions(searcher: ToolSearcher, query: str) -> None:
+    """Equal scores are in order of name."""
     assert searcher.search(query).names == ("get_order_data", "get_user_data", "acme_get_user_data_v2", "weather")
 
 
-def test_a_pattern_may_be_anchored(searcher: ToolSearcher) -> None:
-    """To the name, or the text."""
+def test_anchors_match_the_name_or_the_description(searcher: ToolSearcher) -> None:
     assert searcher.search("^get_.*").names == ("get_order_data", "get_user_data")
     assert searcher.search(r"^opens\b").names == ("github_create_issue",)
 
 
-def test_a_glob_matches_within_a_word(searcher: ToolSearcher) -> None:
-    """Its star does not reach over blanks."""
+def test_a_glob_star_does_not_match_blanks(searcher: ToolSearcher) -> None:
     assert searcher.search("github_*").names == ("github_create_issue", "github_list_issues")
     assert searcher.search("current*sky").hits == ()
     assert searcher.search("*", max_results=50).total_matches == len(TOOLS)
 
 
-def test_a_match_tells_pattern_and_field(searcher: ToolSearcher) -> None:
-    """So that a reader sees why."""
+def test_matches_name_the_pattern_and_the_field(searcher: ToolSearcher) -> None:
     hits = {hit.name: hit.matched for hit in searcher.search("get_user_.*").hits}
     assert hits["get_user_data"] == (Match("get_user_.*", ("name",)),)
     assert hits["weather"] == (Match("get_user_.*", ("description",)),)
 
 
 def test_case_is_ignored_in_any_script(searcher: ToolSearcher) -> None:
-    """Also where a letter was composed from two."""
+    """Composed and decomposed letters are equal."""
     assert searcher.search("GRÖ.*").names == ("größe",)
     assert searcher.search("gro\u0308.*").names == ("größe",)
 
@@ -117,8 +114,8 @@ def test_case_is_ignored_in_any_script(searcher: ToolSearcher) -> None:
         ("(" * 2_000, "2000 characters"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_explained(searcher: ToolSearcher, pattern: str, said: str) -> None:
-    """With what is wrong and what to write; never just an empty list."""
+def test_an_unusable_pattern_is_explained(searcher: ToolSearcher, pattern: str, said: str) -> None:
+    """The reason says what to write instead."""
     response = searcher.search(pattern)
     assert response.hits == ()
     assert response.reason_code == "invalid_pattern"
@@ -127,19 +124,17 @@ def test_a_pattern_that_cannot_be_used_is_explained(searcher: ToolSearcher, patt
 
 
 def test_nothing_is_printed_about_a_bad_pattern(searcher: ToolSearcher, capfd: pytest.CaptureFixture[str]) -> None:
-    """re2 writes to the standard error unless told not to."""
+    """By default re2 writes to standard error."""
     searcher.search("(unclosed")
     assert capfd.readouterr() == ("", "")
 
 
-def test_text_that_happens_to_be_a_pattern_is_searched_as_text(searcher: ToolSearcher) -> None:
-    """If as a pattern it matches nothing."""
+def test_a_possible_pattern_without_match_is_searched_as_words(searcher: ToolSearcher) -> None:
     assert searcher.search("weather+sky").names[:1] == ("weather",)
     assert searcher.search("colou?r").names == ("weather",)
 
 
-def test_a_pattern_without_a_match_says_so(searcher: ToolSearcher) -> None:
-    """It names the pattern."""
+def test_a_pattern_without_match_is_named(searcher: ToolSearcher) -> None:
     response = searcher.search("set_.*_data")
     assert response.reason_code == "no_match"
     assert "'set_.*_data'" in response.reason
@@ -154,15 +149,14 @@ def test_a_pattern_without_a_match_says_so(searcher: ToolSearcher) -> None:
         ("??eather", ("weather",)),
     ],
 )
-def test_a_question_mark_is_read_as_in_a_pattern_and_as_in_a_glob(
+def test_a_question_mark_is_read_as_pattern_and_glob(
     searcher: ToolSearcher, query: str, names: tuple[str, ...]
 ) -> None:
-    """One character, or none of the one before."""
     assert searcher.search(query).names == names
 
 
-def test_a_dot_may_stand_for_a_character_and_words_are_found_besides() -> None:
-    """What the pattern matches comes first."""
+def test_dotted_queries_match_as_pattern_and_words() -> None:
+    """Tools that match the pattern come first."""
     searcher = RegexToolIndex().build(
         [
             ToolReference(name="read_file", description="Reads."),
@@ -193,34 +187,31 @@ def test_a_dot_may_stand_for_a_character_and_words_are_found_besides() -> None:
         ("/a/b/" + "i" * 5_000, "/a/b/" + "i" * 5_000),
     ],
 )
-def test_what_surrounds_a_pattern_is_no_part_of_it(query: str, read: str) -> None:
+def test_delimiters_are_stripped(query: str, read: str) -> None:
     assert strip_delimiters(query) == read
 
 
-def test_a_pattern_between_slashes_finds_what_it_does_alone(searcher: ToolSearcher) -> None:
+def test_delimiters_do_not_change_the_result(searcher: ToolSearcher) -> None:
     assert (
         searcher.search("/^get_.*/i").names == searcher.search("^get_.*").names == ("get_order_data", "get_user_data")
     )
 
 
 @pytest.mark.parametrize("query", ["|", "()", ".*", "x*|", "*", "$", r"\w"])
-def test_a_pattern_that_matches_every_tool_is_remarked(searcher: ToolSearcher, query: str) -> None:
-    """In whatever order they come, it is none."""
+def test_a_pattern_that_matches_every_tool_is_weak(searcher: ToolSearcher, query: str) -> None:
     found = searcher.search(query)
     assert (len(found.hits), found.total_matches, found.reason_code) == (5, 7, "weak_match")
     assert found.reason.startswith(f"{query!r} matches all 7 tools, so their order means little; ")
 
 
-def test_a_pattern_that_fits_every_tool_of_a_few_is_no_weak_one(searcher: ToolSearcher) -> None:
-    """If it asks for something, and all are shown."""
+def test_a_specific_pattern_that_matches_all_shown_tools_is_not_weak(searcher: ToolSearcher) -> None:
     assert RegexToolIndex().build(TOOLS[:2]).search("get_.*").reason == ""
     assert RegexToolIndex().build(TOOLS[:2]).search("get_.*|").reason_code == "weak_match"
     assert RegexToolIndex().build(TOOLS[:1]).search(".*").reason == ""
     assert searcher.search("get_.*").reason == ""
 
 
-def test_a_pattern_keeps_to_the_category() -> None:
-    """Others are not even looked at."""
+def test_patterns_respect_the_category() -> None:
     tools = [ToolReference(name=f"get_{n}", source="even" if n % 2 == 0 else "odd") for n in range(6)]
     response = RegexToolIndex().build(tools).search("get_.*", category="odd")
     assert response.names == ("get_1", "get_3", "get_5")
@@ -229,14 +220,13 @@ def test_a_pattern_keeps_to_the_category() -> None:
 
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(\w+\s?)*!$", r"(a|a)*b", r"(.*)(.*)(.*)(.*)x=y", r"(x+x+)+y"])
 def test_no_pattern_takes_exponential_time(pattern: str) -> None:
-    """What would keep a backtracking engine busy for years ends within the same test run."""
+    """A backtracking engine would never finish."""
     tools = [ToolReference(name="victim", description="a" * 4_000 + " plain words " * 300)]
     searcher = RegexToolIndex().build(tools)
     searcher.search(pattern)
 
 
-def test_a_pattern_too_dear_for_many_tools_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the answer says what to do."""
+def test_a_pattern_that_exceeds_the_timeout_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from toolsearch.indexes.regex import index as regex
 
     monkeypatch.setattr(regex, "_SEARCH_TIMEOUT_SECONDS", -1.0)
@@ -245,8 +235,8 @@ def test_a_pattern_too_dear_for_many_tools_is_given_up(monkeypatch: pytest.Monke
     assert "takes too long" in response.reason
 
 
-def test_words_rank_by_how_much_of_the_query_a_tool_has() -> None:
-    """Coverage before field."""
+def test_words_rank_by_share_of_the_query() -> None:
+    """The share counts more than the field."""
     tools = [
         ToolReference(name="report", description="Numbers."),
         ToolReference(name="export", description="Writes the weekly report as a table."),
@@ -255,23 +245,20 @@ def test_words_rank_by_how_much_of_the_query_a_tool_has() -> None:
     assert RegexToolIndex().build(tools).search("weekly report table").names[0] == "export"
 
 
-def test_a_glob_is_taken_literally_but_for_its_signs() -> None:
-    """Dots and the like are themselves."""
+def test_glob_to_pattern_escapes_other_characters() -> None:
     assert glob_to_pattern("a.b*c") == r"a\.b\S*c"
     assert glob_to_pattern("***") == r"\S*"
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=40), st.text("ab()[]{}*+?.|^$\\-,0123:<=!P ", max_size=30)))
-def test_every_query_is_answered(query: str) -> None:
-    """With hits, or with a reason why not."""
+def test_every_query_gets_hits_or_a_reason(query: str) -> None:
     response = RegexToolIndex().build(TOOLS).search(query)
     assert response.hits or response.reason
     assert {hit.name for hit in response.hits} <= {tool.name for tool in TOOLS}
 
 
-def test_the_longest_pattern_is_stated() -> None:
-    """One character more is refused."""
+def test_patterns_have_a_maximum_length() -> None:
     searcher = RegexToolIndex().build(TOOLS)
     assert searcher.search("get_.*".ljust(MAX_PATTERN_LENGTH, "a")).reason_code == "no_match"
     assert searcher.search("get_.*".ljust(MAX_PATTERN_LENGTH + 1, "a")).reason_code == "invalid_pattern"

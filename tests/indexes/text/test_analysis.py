@@ -38,7 +38,7 @@ WORD = st.from_regex(r"[a-z]{1,20}", fullmatch=True)
         ("🚀", []),
     ],
 )
-def test_words_are_cut_and_stemmed(text: str, expected: list[str]) -> None:
+def test_strings_are_split_and_stemmed(text: str, expected: list[str]) -> None:
     """Separators, camelCase, digits, the possessive and English endings."""
     assert terms(text) == expected
 
@@ -61,7 +61,7 @@ def test_words_are_cut_and_stemmed(text: str, expected: list[str]) -> None:
         ("Ørsted Łódź", "orsted lodz"),
     ],
 )
-def test_two_spellings_give_the_same_terms(one: str, other: str) -> None:
+def test_spelling_variants_give_the_same_terms(one: str, other: str) -> None:
     """Compatibility forms, accents, Turkish i, final sigma, vowel signs, soft hyphens."""
     assert terms(one) == terms(other)
 
@@ -73,31 +73,29 @@ def test_marks_do_not_split_a_word(word: str) -> None:
 
 
 def test_accents_are_folded_for_latin_and_greek_only() -> None:
-    """Another letter is not an accent: й stays й."""
     assert fold("й") == "й"
     assert fold("é") == "e"
 
 
 def test_ideographs_give_characters_and_pairs() -> None:
-    """So a word is found within a sentence without blanks."""
+    """A word is found within a sentence without blanks."""
     assert terms("法令検索") == ["法", "令", "検", "索", "法令", "令検", "検索"]
     assert set(terms("法令")) <= set(terms("法令を調べて"))
 
 
 def test_thai_gives_pairs_with_their_marks() -> None:
-    """A Thai word is found within a sentence; a vowel sign stays with its consonant."""
+    """A word is found within a sentence, and a vowel sign stays with its consonant."""
     assert set(terms("ที่นี่")) <= set(terms("อยู่ที่นี่แล้ว"))
     assert not any(unicodedata.category(term[0]).startswith("M") for term in terms("ที่นี่"))
 
 
-def test_mixed_scripts_are_cut_where_the_script_changes() -> None:
-    """Latin words inside Chinese text are words."""
+def test_words_are_split_where_the_script_changes() -> None:
     assert "github" in terms("在GitHub上搜索")
     assert "api" in terms("查询API文档")
 
 
-def test_what_is_too_long_is_no_word() -> None:
-    """A pasted key or image is dropped, its neighbours stay."""
+def test_too_long_words_are_dropped() -> None:
+    """The words around a pasted key or image stay."""
     assert terms(f"open {'x' * (MAX_WORD_LENGTH + 1)} now") == ["open", "now"]
     assert terms("x" * MAX_WORD_LENGTH) == ["x" * MAX_TERM_LENGTH]
 
@@ -106,14 +104,14 @@ def test_what_is_too_long_is_no_word() -> None:
     ("name", "expected"),
     [("create_issue", "createissu"), ("createIssue", "createissu"), ("Create-Issue", "createissu"), ("fetch", None)],
 )
-def test_a_name_of_several_words_also_gives_the_whole(name: str, expected: str | None) -> None:
-    """One term for every casing and separator."""
+def test_compound_term_of_a_name(name: str, expected: str | None) -> None:
+    """Case and separators do not matter."""
     assert compound_term(name) == expected
 
 
 @given(ANYTHING)
-def test_any_text_can_be_analysed(text: str) -> None:
-    """Terms are encodable, without blanks, in small letters and of bounded length."""
+def test_any_string_can_be_analyzed(text: str) -> None:
+    """Terms can be encoded, contain no blanks and have a bounded length."""
     for term in terms(text):
         term.encode("utf-8")
         assert term
@@ -122,72 +120,66 @@ def test_any_text_can_be_analysed(text: str) -> None:
 
 
 @given(ANYTHING, ANYTHING)
-def test_texts_do_not_run_into_each_other(one: str, other: str) -> None:
-    """The terms of two texts with a line break between are those of the first, then those of the second."""
+def test_lines_are_analyzed_independently(one: str, other: str) -> None:
     assert terms(f"{one}\n{other}") == terms(one) + terms(other)
 
 
 @given(ANYTHING)
-def test_compatibility_forms_do_not_matter(text: str) -> None:
-    """A text and its NFKC form give the same terms."""
+def test_nfkc_does_not_change_the_terms(text: str) -> None:
     clean = replace_surrogates(text)
     assert terms(unicodedata.normalize("NFKC", clean)) == terms(clean)
 
 
 @given(st.lists(WORD, min_size=1, max_size=5))
-def test_every_way_to_write_a_name_shares_the_words(parts: list[str]) -> None:
-    """snake, kebab, dotted and spaced names give the same terms."""
+def test_separators_do_not_change_the_terms(parts: list[str]) -> None:
     expected = terms(" ".join(parts))
     for separator in "_-./:":
         assert terms(separator.join(parts)) == expected
 
 
 @given(WORD)
-def test_case_does_not_matter(word: str) -> None:
-    """A word in capitals, or with a capital, gives the same terms."""
+def test_case_does_not_change_the_terms(word: str) -> None:
     assert terms(word.upper()) == terms(word.capitalize()) == terms(word)
 
 
 @given(ANYTHING)
-def test_remembering_changes_nothing(text: str) -> None:
-    """A word's terms are the same when they come from memory."""
+def test_cached_terms_equal_computed_terms(text: str) -> None:
     for word in words(text):
         analysis._word_terms.pop(word, None)
         assert word_terms(word) == word_terms(word)
 
 
-def test_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many words there are, only so many are kept."""
+def test_the_word_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analysis, "_MAX_CACHED_WORDS", 50)
     monkeypatch.setattr(analysis, "_word_terms", {})
     terms(" ".join(f"word{number}" for number in range(500)))
     assert len(analysis._word_terms) <= 50
 
 
-def test_identifiers_are_words_no_prose_has() -> None:
-    """Separators inside, a capital inside, or backquotes; punctuation around them does not belong."""
+def test_identifiers_are_found_in_prose() -> None:
+    """Punctuation around an identifier is not a part of it."""
     text = 'First call `fetch`, then (createIssue) and "github.create-issue"; finally list_files. Thanks, Anna!'
     assert identifiers_in(text) == ["fetch", "createIssue", "github.create-issue", "list_files"]
     assert identifiers_in("Please show me the weather in Amsterdam today.") == []
 
 
 @given(ANYTHING)
-def test_identifiers_and_keys_exist_for_any_text(text: str) -> None:
-    """No text breaks them, and a key is its own key."""
+def test_keys_of_any_string_are_stable(text: str) -> None:
+    """The key of a key is the key."""
     identifiers_in(text)
     for key_of in (identifier_key, accented_key):
         assert key_of(key_of(text)) == key_of(text)
     assert identifier_key(accented_key(text)) == identifier_key(text)
 
 
-def test_keys_of_names_ignore_casing_and_separators() -> None:
-    """Two names without letters stay apart."""
+def test_keys_ignore_case_and_separators() -> None:
+    """Names without letters have different keys."""
     spellings = ("getWeather", "get_weather", "GET-WEATHER", "get weather")
     assert {identifier_key(name) for name in spellings} == {"getweather"}
     assert identifier_key("🚀") != identifier_key("🌦")
 
 
-def test_keys_of_names_ignore_accents_as_words_do() -> None:
+def test_keys_ignore_accents() -> None:
     assert {identifier_key(name) for name in ("Ünicode", "unicode", "U\u0308NICODE", "ÚNI_CODE")} == {"unicode"}
     assert identifier_key("Größe") == identifier_key("GROSSE") == "grosse"
     assert identifier_key("καφές") == identifier_key("ΚΑΦΕΣ")
@@ -207,12 +199,12 @@ def test_keys_of_names_ignore_accents_as_words_do() -> None:
         ("пого\u200bда", ["погода"]),
     ],
 )
-def test_a_space_without_width_parts_words_only_in_scripts_without_spaces(text: str, parts: list[str]) -> None:
-    """Elsewhere it shows where a long word may be broken, and comes along when it is copied."""
+def test_zero_width_spaces_separate_words_only_in_scripts_without_spaces(text: str, parts: list[str]) -> None:
+    """In other scripts they mark a possible line break."""
     assert words(text) == parts
 
 
-def test_abbreviations_leave_no_letters() -> None:
-    """Their letters would match a parameter `e`, or the query string of an address."""
+def test_abbreviations_give_no_terms() -> None:
+    """Their letters would match a parameter named "e"."""
     assert terms("a place (e.g. a park), i.e., outdoors; E.g. there") == terms("a place a park outdoors there")
     assert terms("the letter e. Good") == terms("the letter e good")

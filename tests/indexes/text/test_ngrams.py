@@ -25,13 +25,12 @@ from toolsearch.indexes.text.ngrams import missing_spans
         ("好", "", {"好"}),
     ],
 )
-def test_what_is_missing_of_a_word_is_said_as_it_is_written(word: str, found: str, said: set[str]) -> None:
+def test_missing_parts_of_a_word_are_whole_spans(word: str, found: str, said: set[str]) -> None:
     known = set(terms(found))
     assert set(missing_spans(terms(word), {term for term in terms(word) if term not in known}).values()) == said
 
 
-def test_fragments_that_only_look_alike_stay_apart() -> None:
-    """What is put together is next to each other in one word."""
+def test_only_adjacent_ngrams_are_joined() -> None:
     assert missing_spans(["ab", "bc", "xa", "ab"], {"ab", "xa"})["xa"] == "xab"
     assert missing_spans(["ab", "bc"], {"ab"}) == {"ab": "a"}
     assert missing_spans(["ab", "bc"], set()) == {}
@@ -47,7 +46,7 @@ def test_fragments_that_only_look_alike_stay_apart() -> None:
         ("Zebra天气 big酒店", {"zebra", "big", "酒店"}),
     ],
 )
-def test_a_query_names_whole_words_that_are_missing(query: str, missing: set[str]) -> None:
+def test_missing_words_of_a_query_are_whole(query: str, missing: set[str]) -> None:
     documents = [analyze_tool(ToolReference(name="forecast", description="查询天气"))]
     parsed = parse_query(query, Vocabulary(documents))
     assert set(parsed.missing(set(documents[0].description))) == missing

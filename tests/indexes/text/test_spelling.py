@@ -42,35 +42,34 @@ def known(*words: str) -> Spelling:
         ("поиск", "докуметов докумнетов"),
     ],
 )
-def test_a_misspelt_word_finds_its_tool(make: type, name: str, slips: str) -> None:
-    """A letter left out, doubled, moved or, in longer words, changed; endings may hide it."""
+def test_misspelt_words_find_their_tool(make: type, name: str, slips: str) -> None:
+    """A letter omitted, doubled, moved or, in longer words, substituted, also combined with an ending."""
     searcher = make().build(TOOLS)
     assert {slip: searcher.search(slip).names[:1] for slip in slips.split()} == dict.fromkeys(slips.split(), (name,))
 
 
-def test_a_slip_is_seen_in_the_word_as_it_is_written_and_in_its_stem() -> None:
-    """Porter makes `tabl` of a table: two edits from `tabel`."""
+def test_typos_are_found_in_words_and_in_stems() -> None:
+    """The stem of "table" is "tabl", two edits from "tabel"."""
     spelling = Spelling(["tabl", "issu"], ["table issue issue_table"])
     assert spelling.close_to("tabel", "tabel") == {"tabl": "table"}
     assert spelling.close_to("isu", "isues") == {"issu": "issue"}
 
 
 @pytest.mark.parametrize("other", ["docs", "dog", "do", "logs", "cats", "dogma"])
-def test_short_words_are_not_bent_into_others(other: str) -> None:
-    """Four letters with another one are another word."""
+def test_short_words_are_not_corrected_by_substitution(other: str) -> None:
     assert known("docs", "logo", "cat").close_to("dogs", "dogs") == {}
     assert not is_one_edit_apart("dogs", other) or other == "dogma"
 
 
-def test_what_is_no_word_is_not_guessed_at() -> None:
-    """Numbers, identifiers and scripts without spaces stand for themselves."""
+def test_only_words_are_corrected() -> None:
+    """Numbers, identifiers and scripts without spaces are not."""
     spelling = known("abc1234", "搜索工具", "weather")
     assert spelling.close_to("abc1235", "abc1235") == {}
     assert spelling.close_to("搜索工貝", "搜索工貝") == {}
     assert spelling.close_to("", "") == {}
 
 
-def test_guesses_are_few_and_always_the_same() -> None:
+def test_corrections_are_limited_and_deterministic() -> None:
     """At most eight, nearest in length first, then in order."""
     words = [f"stor{a}{b}" for a in string.ascii_lowercase for b in "ab"]
     guesses = known(*words).close_to("stor", "stor")
@@ -79,8 +78,8 @@ def test_guesses_are_few_and_always_the_same() -> None:
 
 
 @given(st.lists(WORDS, max_size=12), WORDS)
-def test_every_slip_is_found(words: list[str], asked: str) -> None:
-    """Compared with looking at every known word."""
+def test_every_typo_is_found(words: list[str], asked: str) -> None:
+    """The result equals that of comparing every known word."""
     found = set(Spelling(words, []).close_to(asked, asked))
     singular = asked[:-1] if asked.endswith("s") else asked
 
@@ -97,8 +96,7 @@ def test_every_slip_is_found(words: list[str], asked: str) -> None:
 
 
 @given(st.text("abc", min_size=5, max_size=8), st.data())
-def test_one_edit_is_seen(word: str, data: st.DataObject) -> None:
-    """Whatever single edit was made, wherever, and in both directions."""
+def test_any_single_edit_is_recognized(word: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(word) - 1))
     edited = data.draw(
         st.sampled_from(
@@ -113,8 +111,8 @@ def test_one_edit_is_seen(word: str, data: st.DataObject) -> None:
 
 
 @given(st.text("ab", max_size=7), st.text("ab", max_size=7))
-def test_one_edit_is_what_a_naive_search_says(one: str, other: str) -> None:
-    """Compared with trying every edit; another letter is one from five letters on."""
+def test_one_edit_agrees_with_enumeration(one: str, other: str) -> None:
+    """A substitution counts as an edit from five letters on."""
     letters = "ab"
     edits = {one[:i] + one[i + 1 :] for i in range(len(one))}
     edits |= {one[:i] + c + one[i:] for i in range(len(one) + 1) for c in letters}
@@ -137,14 +135,12 @@ def test_one_edit_is_what_a_naive_search_says(one: str, other: str) -> None:
         ("please log in", "login"),
     ],
 )
-def test_words_are_found_together_and_apart(make: type, query: str, name: str) -> None:
-    """What one writes as a word the other writes as two."""
+def test_compound_words_match_their_parts(make: type, query: str, name: str) -> None:
     names = ("getYouTubeTranscript", "createGitLabIssue", "MySQLQuery", "eBayList", "spreadsheet_add", "login", "get_x")
     assert make().build([ToolReference(name=name) for name in names]).search(query).names[:1] == (name,)
 
 
-def test_an_explanation_says_what_was_found_for_a_word() -> None:
-    """A misspelt word, a synonym: the tool has another."""
+def test_matches_show_corrections_and_synonyms() -> None:
     hit = (
         Bm25ToolIndex()
         .build([ToolReference(name="delete_user"), ToolReference(name="x")])

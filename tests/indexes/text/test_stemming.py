@@ -28,20 +28,19 @@ from toolsearch.indexes.text.stemming import stem
         ("مدينة", "المدينة"),
     ],
 )
-def test_forms_of_one_word_share_a_stem(one: str, other: str) -> None:
-    """Plurals, regular or not, and endings in the languages a script stands for."""
+def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
+    """Regular and irregular plurals, and endings in other languages."""
     assert stem(one) == stem(other)
 
 
 @pytest.mark.parametrize("word", ["s3", "a", "me", "1234", "日本", "weather2go", "ש", "שלום"])
-def test_what_has_no_known_endings_stays(word: str) -> None:
+def test_words_without_known_endings_stay(word: str) -> None:
     """Numbers, short words, identifiers, other scripts."""
     assert stem(word) == word
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=12))
-def test_any_text_has_a_stem(text: str) -> None:
-    """And always the same."""
+def test_any_string_has_a_stable_stem(text: str) -> None:
     assert stem(text) == stem(text)
 
 
@@ -59,8 +58,8 @@ def test_any_text_has_a_stem(text: str) -> None:
         ("Donaudampfschifffahrtsgesellschaftskapitänsmütze", "buy"),
     ],
 )
-def test_a_tool_is_found_by_another_form(query: str, name: str) -> None:
-    """Cases, articles, unwritten dots, long compounds."""
+def test_tools_are_found_by_inflected_words(query: str, name: str) -> None:
+    """Cases, articles, optional dots, long compounds."""
     tools = [
         ToolReference(name="make", description="Создать ёлку и отчёт"),
         ToolReference(name="get", description="Получить погоду в городе"),

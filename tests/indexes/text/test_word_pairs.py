@@ -16,39 +16,33 @@ def best(query: str, **descriptions: str) -> str:
 
 
 @pytest.mark.parametrize("asked", ["posting", "posted"])
-def test_of_equal_stems_the_word_as_written_comes_first(asked: str) -> None:
-    """Both have the stem `post`, in texts of one length."""
+def test_surface_forms_rank_tools_with_equal_stems(asked: str) -> None:
     assert best(f"{asked} messages", alpha="The posted message", beta="The posting message")[:1] == (
         "b" if asked == "posting" else "a"
     )
 
 
-def test_a_stem_is_found_though_no_tool_has_the_word() -> None:
-    """What is written counts besides the stem, not in its place."""
+def test_stems_match_without_the_surface_form() -> None:
     assert best("translations", alpha="Translate a text", beta="Summarise a text") == "alpha"
 
 
 @pytest.mark.parametrize(("asked", "found"), [("pull request", "alpha"), ("request pull", "beta")])
-def test_words_that_stand_together_count_as_a_pair(asked: str, found: str) -> None:
-    """Both tools have both words."""
+def test_adjacent_words_rank_higher(asked: str, found: str) -> None:
     assert best(asked, alpha="Open a pull request for review", beta="Review a request to pull open") == found
 
 
-def test_function_words_do_not_part_neighbours() -> None:
-    """They say nothing, in a tool or in a request."""
+def test_function_words_between_words_are_ignored() -> None:
     assert adjacent_words(["list", "of", "the", "pods"]) == [("list", "pods")]
     assert best("comments on a pull", alpha="Lists pull comments", beta="Lists comments of a pull") == "beta"
 
 
-def test_scripts_without_spaces_and_doubled_words_give_no_pairs() -> None:
-    """Their terms are pairs of characters already."""
+def test_unspaced_scripts_and_repeated_words_give_no_pairs() -> None:
     assert adjacent_words(["天", "气", "天气"]) == []
     assert adjacent_words(["bora", "bora"]) == []
     assert adjacent_words(["погода", "города"]) == [("погода", "города")]
 
 
-def test_a_pair_does_not_reach_over_clauses() -> None:
-    """The last word of one has nothing to do with the first of the next."""
+def test_pairs_do_not_span_clauses() -> None:
     tools = [ToolReference(name="mail", description="alpha beta gamma delta epsilon zeta")]
     parsed = parse_query("alpha beta gamma. delta epsilon zeta", Vocabulary([analyze_tool(tool) for tool in tools]))
     assert pair_term(("alpha", "beta")) in parsed.surface_weights
@@ -59,15 +53,14 @@ def test_a_pair_does_not_reach_over_clauses() -> None:
     ]
 
 
-def test_only_words_some_tool_has_are_asked_as_written() -> None:
-    """An unknown word is answered by guesses alone."""
+def test_surface_weights_contain_known_words_only() -> None:
+    """An unknown word only gives guesses."""
     tools = [ToolReference(name="weather", description="Forecast of a city")]
     parsed = parse_query("wether forecasts citi", Vocabulary([analyze_tool(tool) for tool in tools]))
     assert set(parsed.surface_weights) == {"forecasts", "citi", pair_term(("forecasts", "citi"))}
 
 
-def test_a_name_is_its_words_and_their_pairs() -> None:
-    """In a tool and in a request, whichever way it is spelt."""
+def test_a_name_gives_words_and_pairs() -> None:
     terms = analyze_tool(ToolReference(name="pull_request", description="pull_request"))
     assert terms.surface_text.split() == ["pull", "request"] * 3 + ["pull_request"] * 2
     parsed = parse_query("pull_request", Vocabulary([terms]))
