@@ -187,6 +187,19 @@ def test_new_process_restores_tools_from_history_in_order(ask: Ask, tools: list[
     assert len(before) == 6
 
 
+@pytest.mark.parametrize("options", [{"keep_revealed": False}, {"max_revealed": 2, "pinned": ["play_music"]}])
+def test_new_process_sends_the_tools_of_the_old_one(ask: Ask, tools: list[Tool], options: dict[str, Any]) -> None:
+    """The order is the same too, so that the prompt cache still matches."""
+    steps = [[search("weather")], [search("play_music|get_weather|send_mail")], "Done.", "ok"]
+    client, model = client_of(steps, tools, **options)
+    first = ask(client, "go", session_id="ann").response
+    ask(client, "on", session_id="ann")
+    fresh, fresh_model = client_of(["ok"], tools, **options)
+    ask(fresh, messages=[UserMessage("go"), *first.messages, UserMessage("on")], session_id="ann")
+    assert sent(fresh_model) == sent(model)[-1:]
+    assert len(sent(fresh_model)[0]) == 4
+
+
 def test_malformed_history_is_ignored(ask: Ask, tools: list[Tool]) -> None:
     call = ToolCall.from_dict("1", SEARCH_TOOL, {"query": "x"})
     texts = ["", "null", "{]", '["get_weather"]', "- \n-x\n- no_such_tool: x", "boom - get_weather: x"]

@@ -80,7 +80,7 @@ class DisclosureTurn:
 
     @property
     def offers_search(self) -> bool:
-        """Whether to send the search tool. It is left out if there is nothing to find."""
+        """True if the search tool is to be sent. It is left out if there is nothing to find."""
         return not self.offer.reveals_all
 
     def search(self, query: str, max_results: int | None = None, category: str | None = None) -> RevealingText:
@@ -116,7 +116,7 @@ class DisclosureTurn:
             "" if hits else sentences.nothing_fits(explained=bool(response.reason)),
             sentences.sources_added(self._sources_since_offer()),
         )
-        return RevealingText("\n".join(filter(None, parts)), [hit.name for hit in (*new, *known)])
+        return RevealingText("\n".join(filter(None, parts)), names)
 
     def reveal_upfront(self, text: str) -> None:
         """Reveal the tools that match the user's words best, before the first round. Weak matches stay hidden."""
@@ -131,7 +131,8 @@ class DisclosureTurn:
 
     def restore(self, names: Iterable[str]) -> None:
         """Reveal tools again that an earlier process or a compacted conversation had revealed. Ignore unknown names."""
-        self._record.reveal(name for name in names if self._may_have(name))
+        pins = set(self._pinned)  # never in the record, so that they do not count for `max_revealed`
+        self._record.reveal(name for name in names if name not in pins and self._may_have(name))
         self._hide_surplus()
 
     def call(self, name: str) -> str | None:

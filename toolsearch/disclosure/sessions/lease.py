@@ -47,7 +47,7 @@ class SessionLease:
 
     @property
     def closed(self) -> bool:
-        """Whether the lease is closed."""
+        """True after the lease was closed."""
         return not self._held
 
     @property
