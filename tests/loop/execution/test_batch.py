@@ -383,7 +383,7 @@ def test_answers_to_errors_may_be_worded_by_the_application(execute):
     assert [message.is_error for message in result.messages] == [True, False, True]
     with pytest.raises(KeyError):
         execute(("gone", {}), tools=tools, on_error=worded)
-    with pytest.raises(ConfigurationError, match="on_error must return a text"):
+    with pytest.raises(ConfigurationError, match="on_error must return a string"):
         execute(("fail", {}), tools=tools, on_error=lambda call, error: None)
     with pytest.raises(ValueError, match="secret"):
         execute(("fail", {}), tools=tools, on_error=worded, raise_on_error=(ValueError,))
@@ -641,7 +641,7 @@ async def _later(n: int = 1) -> int:
 def test_threads_refuse_async_tools_before_anything_is_run(siblings):
     ran: list[str] = []
     tools = [Tool.from_function(_later, name="later"), Tool("note", fn=lambda: ran.append("ran"))]
-    with pytest.raises(AsyncCallableError, match=r"the tool 'later' is async; .* use acall"):
+    with pytest.raises(AsyncCallableError, match=r"tool 'later' must not be async .* use acall"):
         run_batch(batch_of(*[("note", {})] * siblings, ("later", {}), tools=tools))
     assert ran == []
 

@@ -176,7 +176,7 @@ def test_a_tools_own_converter_comes_first():
 
 @pytest.mark.parametrize("wrong", [None, 3, ("text", 3), ("text", ["no media"]), ("a", "b"), ["text"]])
 def test_a_converter_that_returns_something_else_is_named(wrong):
-    with pytest.raises(ConfigurationError, match="result_converter of the tool 'act'"):
+    with pytest.raises(ConfigurationError, match="result_converter of tool 'act'"):
         convert(1, result_converter=lambda _: wrong)
 
 

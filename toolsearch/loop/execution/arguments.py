@@ -1,4 +1,4 @@
-"""From the text a model wrote to arguments that fit the tool's schema, or to a text that says what to change."""
+"""Parsing and validation of the arguments of a tool call."""
 
 from __future__ import annotations
 
@@ -15,16 +15,21 @@ from ...errors import ToolArgumentError
 
 __all__ = ["parse_arguments"]
 
-_LONGEST = 10_000_000
+MAX_CHARACTERS = 10_000_000
 
 
 def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:
-    """Return the arguments that a model wrote for `tool`, checked against its schema.
+    """Parse the arguments that a model wrote and validate them against the schema of the tool.
 
-    Empty text and ``null`` are no arguments; an object that was encoded twice is decoded twice.
+    An empty string and ``null`` mean no arguments. An object that is encoded twice is decoded twice.
+
+    Args:
+        tool: The tool that the model called.
+        text: The arguments as JSON.
 
     Raises:
-        ToolArgumentError: for text that is not a JSON object, or an object that does not fit the schema.
+        ToolArgumentError: If `text` is not a JSON object or does not fit the schema. The message tells the model what
+            to change.
 
     Example:
         >>> from toolsearch.tools.tool import Tool
@@ -34,14 +39,14 @@ def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:
     try:
         arguments = _decode(tool, text)
     except RecursionError:
-        raise _unreadable(tool, "are nested too deeply; send a flatter object") from None
-    _check(tool, arguments)
+        raise _parse_error(tool, "are nested too deeply; send a flatter object") from None
+    _validate(tool, arguments)
     return arguments
 
 
 def _decode(tool: Tool, text: str) -> dict[str, Any]:
-    if len(text) > _LONGEST:
-        raise _unreadable(tool, f"are {len(text):,} characters long; send fewer than {_LONGEST:,}")
+    if len(text) > MAX_CHARACTERS:
+        raise _parse_error(tool, f"are {len(text):,} characters long; send fewer than {MAX_CHARACTERS:,}")
     if not text.strip():
         return {}
     value = _load(tool, text)
@@ -50,35 +55,35 @@ def _decode(tool: Tool, text: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise _unreadable(tool, f"must be one JSON object, not {short_json(value)}")
-    # A half of a surrogate pair, written as an escape, would break whatever the tool does with the text.
+        raise _parse_error(tool, f"must be one JSON object, got {short_json(value)}")
+    # A lone surrogate, written as an escape, could break the tool.
     return replace_surrogates_in(value) if "\\ud" in text.lower() or not text.isascii() else value
 
 
 def _load(tool: Tool, text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+        return json.loads(text, parse_constant=_reject_constant, parse_float=_parse_finite_float)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         if error.pos >= len(text.rstrip()):
-            where = "the end: the text seems to be cut off"
-        raise _unreadable(tool, f"are not valid JSON ({error.msg} at {where}); send one JSON object") from None
-    except ValueError as error:  # NaN, numbers without end
-        raise _unreadable(tool, f"hold a number that cannot be used ({error})") from None
+            where = "the end; the text seems to be cut off"
+        raise _parse_error(tool, f"are not valid JSON ({error.msg} at {where}); send one JSON object") from None
+    except ValueError as error:  # NaN, infinite numbers
+        raise _parse_error(tool, f"hold a number that cannot be used ({error})") from None
 
 
-def _refuse_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not JSON")
+def _reject_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not valid JSON")
 
 
-def _finite(text: str) -> float:
+def _parse_finite_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"{text[:20]} is too large")
     return number
 
 
-def _check(tool: Tool, arguments: dict[str, Any]) -> None:
+def _validate(tool: Tool, arguments: dict[str, Any]) -> None:
     from ...tools.validation.feedback import invalid_arguments
     from ...tools.validation.schema_validator import find_problems
 
@@ -87,7 +92,7 @@ def _check(tool: Tool, arguments: dict[str, Any]) -> None:
         raise ToolArgumentError(invalid_arguments(tool.name, problems, tool.parameters))
 
 
-def _unreadable(tool: Tool, what: str) -> ToolArgumentError:
+def _parse_error(tool: Tool, what: str) -> ToolArgumentError:
     from ...tools.validation.feedback import signature_of
 
     return ToolArgumentError(f"The arguments of {tool.name} {what}. {signature_of(tool.parameters)}")

@@ -1,6 +1,6 @@
-"""Executing a batch of tool calls: one plan, carried out by threads or by tasks.
+"""Execution of a batch of tool calls, with threads or with tasks.
 
-Calls that may not overlap share a *lane*; lanes run at the same time. What becomes of one call is in `tool_call`.
+Calls that must not overlap share a *lane*. Lanes run concurrently. The module `call` handles a single call.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ __all__ = ["arun_batch", "run_batch"]
 _MAX_THREADS = 16
 
 
-def _lanes(batch: RunTools) -> list[list[int]]:
-    """Positions of calls, grouped: a lane runs in call order. Tools with ``concurrent=False`` share one per source."""
+def _group_into_lanes(batch: RunTools) -> list[list[int]]:
+    """Return the positions of calls in groups, each of which runs in call order.
+
+    Tools with ``concurrent=False`` share one group for each source.
+    """
     lanes: list[list[int]] = []
     by_source: dict[str | None, list[int]] = {}
     for position, call in enumerate(batch.calls):
@@ -46,7 +49,7 @@ _Outcome = ToolMessage | Exception
 
 
 def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
-    """The outcomes in call order; the first error that is to be raised is raised."""
+    """Return the outcomes in call order. If there are exceptions to raise, raise the first."""
     messages: list[ToolMessage] = []
     for position in range(len(batch.calls)):
         outcome = batch.answers.get(position) or outcomes[position]
@@ -101,7 +104,7 @@ def _invoke(invocation: Invocation) -> ToolResult:
         finally:
             finished.set()
 
-    _daemon(contextvars.copy_context(), work)
+    _start_daemon(contextvars.copy_context(), work)
     if not finished.wait(invocation.tool.timeout):
         raise TookTooLongError
     if isinstance(outcome[0], BaseException):
@@ -110,25 +113,25 @@ def _invoke(invocation: Invocation) -> ToolResult:
     return result
 
 
-def _daemon(context: contextvars.Context, work: Callable[[], None]) -> threading.Thread:
-    # Daemons: a tool that never returns must not keep the process from ending.
+def _start_daemon(context: contextvars.Context, work: Callable[[], None]) -> threading.Thread:
+    # A daemon thread, so that a tool that never returns does not keep the process running.
     thread = threading.Thread(target=context.run, args=(work,), name="toolsearch-tool", daemon=True)
     thread.start()
     return thread
 
 
 def run_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchResult:
-    """Execute a batch with threads; the first lane, and so a single call, stays on the caller's thread.
+    """Execute a batch with threads. The first lane, and so a single call, runs on the caller's thread.
 
     Raises:
-        AsyncCallableError: if a tool of the batch is async; then none is run.
+        AsyncCallableError: If a tool of the batch is async. Then no tool runs.
     """
     for position, call in enumerate(batch.calls):
         if position not in batch.answers and call.name in batch.tools and batch.tools[call.name].is_async:
             raise AsyncCallableError(
-                f"the tool {call.name!r} is async; call() and stream() cannot await it: use acall() or astream()"
+                f"tool {call.name!r} must not be async in call() and stream(); use acall() or astream()"
             )
-    lanes = deque(_lanes(batch))
+    lanes = deque(_group_into_lanes(batch))
     outcomes: dict[int, _Outcome] = {}
     stop: list[BaseException] = []
 
@@ -143,13 +146,13 @@ def run_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchRes
                     outcomes[position] = error
                 except BaseException as error:  # Ctrl-C, sys.exit: nothing more is begun
                     stop.append(error)
-            lane = _next(lanes)
+            lane = _next_lane(lanes)
 
-    first, more = _next(lanes), min(len(lanes), _MAX_THREADS - 1)
-    helpers = [_daemon(contextvars.copy_context(), partial(work, _next(lanes))) for _ in range(more)]
+    first, more = _next_lane(lanes), min(len(lanes), _MAX_THREADS - 1)
+    threads = [_start_daemon(contextvars.copy_context(), partial(work, _next_lane(lanes))) for _ in range(more)]
     try:
         work(first)
-        for thread in helpers:
+        for thread in threads:
             thread.join()
     except BaseException as error:  # Ctrl-C while waiting
         stop.append(error)
@@ -158,10 +161,10 @@ def run_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchRes
     return _collect(batch, outcomes)
 
 
-def _next(lanes: deque[list[int]]) -> list[int] | None:
+def _next_lane(lanes: deque[list[int]]) -> list[int] | None:
     try:
         return lanes.popleft()
-    except IndexError:  # another thread took the last one
+    except IndexError:  # another thread took the last lane
         return None
 
 
@@ -193,7 +196,7 @@ async def _ainvoke(invocation: Invocation) -> ToolResult:
 
     given = None
     if not invocation.tool.awaits:
-        # Conversion runs in the worker thread too: a large result must not hold the event loop.
+        # The result is converted in the worker thread too: a large result must not block the event loop.
         result = await run_in_worker_thread(invocation.begin, timeout_seconds=invocation.tool.timeout)
         if isinstance(result, tuple):
             return result
@@ -204,10 +207,10 @@ async def _ainvoke(invocation: Invocation) -> ToolResult:
 
 
 async def arun_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchResult:
-    """Execute a batch with tasks; sync tools run in worker threads with context variables copied."""
+    """Execute a batch with tasks. Sync tools run in worker threads with a copy of the context variables."""
     import anyio
 
-    lanes = _lanes(batch)
+    lanes = _group_into_lanes(batch)
     outcomes: dict[int, _Outcome] = {}
     stop: list[BaseException] = []
 
@@ -217,7 +220,7 @@ async def arun_batch(batch: RunTools, observer: Observer | None = None) -> ToolB
                 outcomes[position] = await _arun_call(batch.calls[position], batch, observer)
             except Exception as error:
                 outcomes[position] = error
-            except BaseException as error:  # sys.exit, or a tool that says it was cancelled: the turn ends
+            except BaseException as error:  # such as SystemExit, or the cancellation of a tool: the turn ends
                 stop.append(error)
                 if isinstance(error, anyio.get_cancelled_exc_class()):
                     raise

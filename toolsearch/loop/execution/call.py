@@ -1,6 +1,7 @@
-"""What becomes of one tool call: look-up, arguments, errors and the result, whatever way the tool is run.
+"""Answer one tool call: look up the tool, validate arguments, convert the result or the error.
 
-`answer_call` is a generator: it yields the invocation, if it comes to one, and receives the result or the error.
+`answer_call` is a generator, so that threads and tasks share it: it yields the invocation, if there is one, and
+receives its result or its error.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..effects import RunTools
 
 __all__ = ["CallFlow", "Invocation", "ToolResult", "answer_call", "error_text", "unknown_tool_text"]
 
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class ToolResult(NamedTuple):
@@ -35,23 +36,23 @@ class ToolResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One tool to run, arguments checked."""
+    """A tool to run, with validated arguments."""
 
     tool: Tool
     arguments: dict[str, Any]
     context: ToolContext
 
     def run(self) -> ToolResult:
-        """Run the tool on this thread."""
+        """Run the tool on this thread and return the converted result."""
         return self._converted(self.tool.call(self.arguments, self.context))
 
     def begin(self) -> ToolResult | Awaitable[Any]:
-        """Run the tool on this thread; what it gives may be something to await, such as the coroutine of a lambda."""
+        """Run the tool on this thread. Return the converted result, or an awaitable, e.g. the coroutine of a lambda."""
         value = self.tool.begin(self.arguments, self.context)
         return value if inspect.isawaitable(value) else self._converted(value)
 
     async def arun(self, result: Awaitable[Any] | None = None) -> ToolResult:
-        """Await the tool, or what it gave."""
+        """Await the tool, or the awaitable that `begin` returned, and return the converted result."""
         value = self.tool.acall(self.arguments, self.context) if result is None else result
         return self._converted(await value)
 
@@ -66,9 +67,9 @@ CallFlow = Generator[Invocation, ToolResult, ToolMessage]
 
 
 def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
-    """What becomes of one call; yields the invocation, if it comes to one, and returns the result message.
+    """Yield the invocation of a call, if there is one, and return the message with its result.
 
-    Errors that are answered rather than raised are noted in `span`.
+    An error that is answered instead of raised is set on `span`.
     """
     from ...errors import ToolArgumentError
     from .arguments import parse_arguments
@@ -88,7 +89,7 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
         arguments = parse_arguments(tool, call.arguments)
         result = yield Invocation(tool, arguments, context)
     except AsyncCallableError:
-        raise  # the programmer chose the wrong driver; the model cannot mend that
+        raise  # a mistake of the programmer, which the model cannot fix
     except ToolArgumentError as error:
         span.error = error
         return ToolMessage(call.id, call.name, str(error), is_error=True)
@@ -101,13 +102,13 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
             raise
         span.error = error
         facts = {"tool": call.name, "error": type(error).__name__}
-        _LOG.debug("toolsearch.tool_failed tool=%(tool)s error=%(error)s", facts, extra=facts, exc_info=error)
-        return ToolMessage(call.id, call.name, _worded(call, error, batch), is_error=True)
+        logger.debug("toolsearch.tool_failed tool=%(tool)s error=%(error)s", facts, extra=facts, exc_info=error)
+        return ToolMessage(call.id, call.name, _answer_text(call, error, batch), is_error=True)
     return ToolMessage(call.id, call.name, result.text, media=result.media, revealed=result.revealed)
 
 
 def unknown_tool_text(name: str, known: list[str]) -> str:
-    """What to tell a model that called a tool that does not exist."""
+    """Return the text for a model that called a tool that does not exist."""
     close, shown = closest_names(name, known), short_repr(name)
     if close:
         return f"There is no tool {shown}. Did you mean {' or '.join(repr(n) for n in close)}?"
@@ -118,18 +119,18 @@ def unknown_tool_text(name: str, known: list[str]) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """A tool's exception as the model reads it: our own errors are written for it, others get their type."""
+    """Return the text of a tool's exception for the model. Errors of other libraries start with their type."""
     text = str(error)
     if isinstance(error, ToolSearchError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _worded(call: ToolCall, error: Exception, batch: RunTools) -> str:
-    """The answer to a tool's error, as the application words it if it does."""
+def _answer_text(call: ToolCall, error: Exception, batch: RunTools) -> str:
+    """Return the answer to a tool's error: the text of `on_error` if there is one, else the default text."""
     if batch.on_error is None:
         return error_text(error)
     text: object = batch.on_error(call, error)
     if not isinstance(text, str):
-        raise ConfigurationError(f"on_error must return a text for the model, not {text!r:.100}") from error
+        raise ConfigurationError(f"on_error must return a string for the model, got {short_repr(text)}") from error
     return text

@@ -1,4 +1,4 @@
-"""From what a tool returned to what the model reads."""
+"""Conversion of the return value of a tool into text and media for the model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
 from ...messages import Media
-from ...text import replace_surrogates
+from ...text import replace_surrogates, short_repr
 
 if TYPE_CHECKING:
     from ...tools.tool import Tool
 
-__all__ = ["convert_result", "in_place_of"]
+__all__ = ["convert_result", "media_placeholder"]
 
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -27,25 +27,29 @@ _SIGNATURES = (
 
 
 def convert_result(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
-    """Return the text and the media that stand for `value` in the result of `tool`.
+    """Convert the return value of a tool into text and media.
 
-    None is "Done"; text stays as it is; images, other bytes and `Media` become media, with a line of text in their
-    place for providers that take none; a list may mix texts and media; anything else is JSON. A tool's own
-    `result_converter` comes before all of these.
+    None becomes "Done". A string, and bytes that are UTF-8, stay text. Images, other bytes and `Media` become media,
+    with a line of text in their place for providers that do not accept media. A list may contain text and media.
+    Anything else becomes JSON. If the tool has a `result_converter`, it is used instead.
+
+    Args:
+        value: The return value.
+        tool: The tool that returned it.
 
     Raises:
-        ConfigurationError: when the tool's own converter returns neither text nor text and media.
+        ConfigurationError: If `result_converter` returns neither a string nor a string and media.
 
     Example:
         >>> from toolsearch.tools.tool import Tool
         >>> convert_result({"degrees": 21}, Tool("weather"))
         ('{"degrees":21}', ())
     """
-    text, media = _converted(value, tool) if tool.result_converter is not None else _parts(value)
+    text, media = _apply_converter(value, tool) if tool.result_converter is not None else _to_parts(value)
     return replace_surrogates(text), media
 
 
-def _converted(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
+def _apply_converter(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
     assert tool.result_converter is not None
     result: Any = tool.result_converter(value)
     if isinstance(result, str):
@@ -56,11 +60,11 @@ def _converted(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
         if all(isinstance(item, Media) for item in media):
             return result[0], tuple(media)
     raise ConfigurationError(
-        f"the result_converter of the tool {tool.name!r} must return a text, or a text and media, not {result!r:.100}"
+        f"result_converter of tool {tool.name!r} must return a string, or a string and media, got {short_repr(result)}"
     )
 
 
-def _parts(value: Any) -> tuple[str, tuple[Media, ...]]:
+def _to_parts(value: Any) -> tuple[str, tuple[Media, ...]]:
     if isinstance(value, Enum):
         value = value.value
     if value is None:
@@ -69,38 +73,38 @@ def _parts(value: Any) -> tuple[str, tuple[Media, ...]]:
         return str(value), ()
     medium = _as_media(value)
     if medium is not None:
-        return in_place_of(medium), (medium,)
+        return media_placeholder(medium), (medium,)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value).decode(), ()  # _as_media took what is not text
+        return bytes(value).decode(), ()  # other bytes are media, see above
     if isinstance(value, (list, tuple)) and any(map(_is_media, value)):
-        parts = [_parts(item) for item in value]
+        parts = [_to_parts(item) for item in value]
         return "\n".join(text for text, _ in parts), tuple(item for _, media in parts for item in media)
     return _json(value), ()
 
 
 def _is_media(value: Any) -> bool:
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return _kind_of(bytes(value)) is not None
+        return _mime_type(bytes(value)) is not None
     return isinstance(value, Media) or _is_image(value)
 
 
 def _is_image(value: Any) -> bool:
-    """Whether a value is an image of PIL, or like one."""
+    """Return whether a value is a PIL image or has its interface."""
     return callable(getattr(value, "save", None)) and all(hasattr(value, name) for name in ("mode", "size", "tobytes"))
 
 
 def _as_media(value: Any) -> Media | None:
-    """The media that a value is, if it is any. Bytes that are UTF-8 are text."""
+    """Return the media of a value, or None for text and data. Bytes that are UTF-8 are text."""
     if isinstance(value, Media):
         return value
     if isinstance(value, (bytes, bytearray, memoryview)):
         data = bytes(value)
-        kind = _kind_of(data)
+        kind = _mime_type(data)
         return Media(kind, data) if kind is not None else None
     return Media("image/png", _as_png(value)) if _is_image(value) else None
 
 
-def _kind_of(data: bytes) -> str | None:
+def _mime_type(data: bytes) -> str | None:
     for signature, kind in _SIGNATURES:
         if data.startswith(signature):
             return kind
@@ -114,7 +118,7 @@ def _kind_of(data: bytes) -> str | None:
 
 
 def _as_png(image: Any) -> bytes:
-    """An image of PIL, or one that is like it, as a file."""
+    """Return a PIL image as a PNG file."""
     buffer = io.BytesIO()
     if image.mode not in ("1", "L", "LA", "P", "RGB", "RGBA", "I", "I;16"):
         image = image.convert("RGB")
@@ -122,49 +126,49 @@ def _as_png(image: Any) -> bytes:
     return buffer.getvalue()
 
 
-def in_place_of(medium: Media) -> str:
-    """The line of text that stands where a medium was."""
+def media_placeholder(medium: Media) -> str:
+    """Return the line of text that stands in the place of a medium."""
     return f"[{medium.mime_type}, {medium.url or f'{len(medium.data):,} bytes'}]"
 
 
 def _json(value: Any) -> str:
     from pydantic_core import to_json, to_jsonable_python
 
-    ordered = _ordered(value)
-    ways: tuple[Callable[[], str], ...] = (
+    ordered = _sort_sets(value)
+    encoders: tuple[Callable[[], str], ...] = (
         lambda: to_json(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings").decode(),
-        # lone surrogates in values, then in keys
-        lambda: _dumped(to_jsonable_python(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings")),
-        lambda: _dumped(ordered),
+        # for lone surrogates in values, then in keys
+        lambda: _dump(to_jsonable_python(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings")),
+        lambda: _dump(ordered),
     )
-    for way in ways:
+    for encode in encoders:
         try:
-            return way()
-        except (TypeError, ValueError, RecursionError):  # pydantic's own error is a ValueError
+            return encode()
+        except (TypeError, ValueError, RecursionError):  # the error of pydantic is a ValueError
             continue
-    return _fallback_text(value)  # a circle
+    return _fallback_text(value)  # a circular reference
 
 
-def _dumped(value: Any) -> str:
+def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_fallback)
 
 
-def _ordered(value: Any, depth: int = 0) -> Any:
-    """The same value with sets as sorted lists, wherever they are in plain containers: hashing must not show."""
+def _sort_sets(value: Any, depth: int = 0) -> Any:
+    """Return a value with the sets in plain containers as sorted lists, so that results do not depend on hashing."""
     if depth > 50:
         return value
     if isinstance(value, (set, frozenset)):
-        members = [_ordered(member, depth + 1) for member in value]
+        members = [_sort_sets(member, depth + 1) for member in value]
         return sorted(members, key=lambda member: (type(member).__name__, repr(member)))
     if type(value) is dict:
-        return {key: _ordered(member, depth + 1) for key, member in value.items()}
+        return {key: _sort_sets(member, depth + 1) for key, member in value.items()}
     if type(value) in (list, tuple):
-        return [_ordered(member, depth + 1) for member in value]
+        return [_sort_sets(member, depth + 1) for member in value]
     return value
 
 
 def _fallback(value: Any) -> Any:
-    """What stands for an object that JSON does not know: arrays as lists, the rest as its text."""
+    """Return a JSON value for any other object: a list for an array, otherwise its text."""
     to_list = getattr(value, "tolist", None)
     if callable(to_list) and not isinstance(value, type):
         return to_list()
@@ -174,5 +178,5 @@ def _fallback(value: Any) -> Any:
 def _fallback_text(value: Any) -> str:
     try:
         return str(value)
-    except Exception:  # its own __str__ fails: the tool did work
+    except Exception:  # __str__ fails; the call itself succeeded
         return f"<{type(value).__name__}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from ...loop.execution.results import in_place_of
+from ...loop.execution.results import media_placeholder
 from ...messages import Media, ToolMessage
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _text_without_placeholders(message: ToolMessage) -> str:
     """Return the text without the placeholder lines of media, which are sent as content."""
     lines = message.text.split("\n")
     for medium in message.media:
-        if (line := in_place_of(medium)) in lines:
+        if (line := media_placeholder(medium)) in lines:
             lines.remove(line)
     return "\n".join(lines)
 
