@@ -320,8 +320,8 @@ def _yields_rubbish(request: ChatRequest) -> Generator[Any, Any, ChatResponse]:
         (_returns_response, "Flow.advise must be a generator"),
         (_is_a_coroutine, "Flow.advise must be a generator"),
         (_is_an_async_generator, "Flow.advise must be a generator"),
-        (_returns_nothing, "Flow.advise must return a ChatResponse, not NoneType"),
-        (_yields_rubbish, "Flow.advise yielded str"),
+        (_returns_nothing, "Flow.advise must return a ChatResponse, got NoneType"),
+        (_yields_rubbish, "Flow.advise must yield a ChatRequest, RunTools, Perform or Sleep, got str"),
     ],
 )
 def test_an_advisor_that_is_none_is_named_with_what_is_wrong(ask, advise, says):
@@ -512,7 +512,7 @@ def test_a_transformer_that_gives_something_else_is_named(ask, method):
     if not ask.streams:
         assert ask(client, "Hi").text_shown == "HI"
         return
-    with pytest.raises(ConfigurationError, match="Wrong: on_chunk and flush return a ChatChunk or None, not str"):
+    with pytest.raises(ConfigurationError, match="Wrong: on_chunk and flush must return a ChatChunk or None, got str"):
         ask(client, "Hi")
 
 

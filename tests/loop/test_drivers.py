@@ -514,29 +514,25 @@ def test_a_stream_of_a_model_need_not_be_a_generator(ask):
     assert outcome.text_shown == "ab"
 
 
-def test_a_model_that_gives_something_else_is_named(ask):
-    with pytest.raises(ConfigurationError, match=r"PlainModel must .*ChatResponse, not str"):
+def test_a_stream_of_other_types_is_rejected(ask):
+    with pytest.raises(ConfigurationError, match=r"PlainModel must .*ChatResponse, got str"):
         ask(ChatClient(PlainModel("text")), "Hi")
 
 
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (ChatResponse(messages=[]), r"one AssistantMessage in its ChatResponse, not \[\]"),
-        (ChatResponse(messages=[UserMessage("Hi")]), r"not \[UserMessage\]"),
-        (ChatResponse(messages=[AssistantMessage("a"), UserMessage("b")]), r"not \[AssistantMessage, UserMessage\]"),
-        (ChatResponse(messages=["text"]), r"not \[str\]"),
-        (ChatResponse(messages=[AssistantMessage(None)]), "whose text is a str, .*not NoneType"),
-        (
-            ChatResponse(messages=[AssistantMessage("", [{"id": "1", "name": "a", "arguments": "{}"}])]),
-            r"tool_calls that are ToolCall\(id, name, arguments as JSON text\), not dict",
-        ),
-        ("text", "a ChatResponse, not str"),
-        (None, "a ChatResponse, not NoneType"),
+        (ChatResponse(messages=[]), r"one AssistantMessage in its ChatResponse, got \[\]"),
+        (ChatResponse(messages=[UserMessage("Hi")]), r"got \[UserMessage\]"),
+        (ChatResponse(messages=[AssistantMessage("a"), UserMessage("b")]), r"got \[AssistantMessage, UserMessage\]"),
+        (ChatResponse(messages=["text"]), r"got \[str\]"),
+        (ChatResponse(messages=[AssistantMessage(None)]), "whose text is a string, .*got NoneType"),
+        ("text", "a ChatResponse, got str"),
+        (None, "a ChatResponse, got NoneType"),
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_a_wrong_answer_of_a_model_is_named_with_what_to_return(ask, answer, says):
+def test_invalid_responses_of_a_model_are_rejected(ask, answer, says):
     with pytest.raises(ConfigurationError, match=f"PlainModel must .*{says}"):
         ask(ChatClient(PlainModel(answer)), "Hi")
 
@@ -564,23 +560,23 @@ async def _read(stream: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("use", "says"),
     [
-        (lambda client: client.call("Hi"), "must return a ChatResponse, not coroutine"),
+        (lambda client: client.call("Hi"), "must return a ChatResponse, got coroutine"),
         (
             lambda client: asyncio.run(client.acall("Hi")),
-            "must have an acall that is `async def` and returns a ChatResponse, not ChatResponse",
+            "must define acall with `async def`, and it must return a ChatResponse, got ChatResponse",
         ),
         (
             lambda client: list(client.stream("Hi")),
-            "must have a stream that yields ChatChunks and last a ChatResponse, not async_generator",
+            "must define stream so that it yields ChatChunks and at the end a ChatResponse, got async_generator",
         ),
         (
             lambda client: asyncio.run(_read(client.astream("Hi"))),
-            "must have an astream that is `async def` with yield, or returns an async iterator, not coroutine",
+            "must define astream with `async def` and yield, or return an async iterator from it, got coroutine",
         ),
     ],
     ids=["call", "acall", "stream", "astream"],
 )
-def test_methods_that_are_async_by_mistake_or_are_not_are_named(use, says):
+def test_sync_and_async_methods_of_a_model_are_not_interchangeable(use, says):
     with pytest.raises(ConfigurationError) as caught:
         use(ChatClient(MixedUpModel()))
     assert str(caught.value) == f"MixedUpModel {says}"

@@ -1,4 +1,4 @@
-"""The chain of advisors as one generator of operations: no I/O, no threads, the same for all drivers."""
+"""The chain of advisors as one generator of operations, without I/O or threads. All drivers use it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["CallModel", "Chain", "ChunkPath", "Operation", "Show", "run_chain"]
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Ask the model; what comes back is its `ChatResponse`."""
+    """Operation: call the model. The result is its `ChatResponse`."""
 
     request: ChatRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Give these chunks to the caller of the stream."""
+    """Operation: yield these chunks to the caller of the stream. The result is None."""
 
     chunks: tuple[ChatChunk, ...]
 
@@ -37,24 +37,29 @@ Chain: TypeAlias = Generator[Operation, Any, ChatResponse]
 
 
 class ChunkPath:
-    """The way of streamed text from the model to the caller: out through every advisor, innermost first.
+    """Path of streamed text from the model to the caller, through every advisor from the innermost outwards.
 
-    Each advisor may change a chunk on its way (`ChunkTransformer`), and an advisor that asked for a buffered
-    request holds everything back until it returns a response.
+    Each advisor can change a chunk (`ChunkTransformer`). If an advisor yielded a buffered request, its chunks are held
+    back until it returns a response.
+
+    The methods take the depth of an advisor, i.e. the number of advisors outside it. The model has the largest depth.
+
+    Args:
+        advisors: The advisors of the chain, outermost first.
 
     Attributes:
-        turn: marks responses whose text was shown in this stream. A response kept from another turn, by a cache for
-            instance, has another mark or none, also if it comes from another process.
+        turn_id: Random id of the turn, set on responses whose text was shown in this stream. A response from another
+            turn or process, e.g. from a cache, has another id or none.
     """
 
     def __init__(self, advisors: Sequence[Advisor]) -> None:
-        self.turn = os.urandom(8)
+        self.turn_id = os.urandom(8)
         self._advisors = advisors
         self._transformers: list[ChunkTransformer | None] = [None] * len(advisors)
         self._held: list[list[ChatChunk] | None] = [None] * len(advisors)
 
     def open(self, depth: int) -> None:
-        """Begin an answer that starts at `depth`: transformers further out start afresh."""
+        """Start an answer at `depth`. Outer advisors get new transformers."""
         for at in range(depth):
             advisor: Any = self._advisors[at]
             if hasattr(advisor, "chunk_transformer"):
@@ -63,11 +68,11 @@ class ChunkPath:
                 self._transformers[at] = advisor
 
     def push(self, chunk: ChatChunk | None, depth: int) -> Iterator[ChatChunk]:
-        """Pass a chunk outwards from `depth`; yield it if it reaches the caller now."""
+        """Pass a chunk outwards from `depth`. Yield it if it reaches the caller now."""
         for at in range(depth - 1, -1, -1):
             transformer = self._transformers[at]
             if chunk is not None and transformer is not None:
-                chunk = self._checked(transformer.on_chunk(chunk), at)
+                chunk = self._validated(transformer.on_chunk(chunk), at)
             if chunk is None:
                 return
             held = self._held[at]
@@ -78,87 +83,88 @@ class ChunkPath:
             yield chunk
 
     def close(self, depth: int) -> Iterator[ChatChunk]:
-        """End an answer that started at `depth`: what transformers kept back follows."""
+        """End an answer that started at `depth`. Yield the text that transformers kept back."""
         for at in range(depth - 1, -1, -1):
             flush = getattr(self._transformers[at], "flush", None)
-            tail = self._checked(flush(), at) if flush else None
+            tail = self._validated(flush(), at) if flush else None
             held = self._held[at]
             if held is not None:
                 held.extend([tail] if tail is not None else ())
-                return  # nothing went further out
+                return  # no chunk went past this advisor
             if tail is not None:
                 yield from self.push(tail, at)
 
     def hold(self, depth: int, *, buffered: bool) -> None:
-        """The advisor at `depth` asks the rest of the chain, for the first time or again."""
+        """Note that the advisor at `depth` runs the rest of the chain, and whether its chunks are held back."""
         self._held[depth] = [] if buffered else None
 
     def accept(self, depth: int, response: ChatResponse) -> tuple[ChatChunk, ...]:
-        """The advisor at `depth` returned `response`; return the chunks that reach the caller because of it."""
+        """Note the response of the advisor at `depth`. Return the chunks that reach the caller now."""
         held, self._held[depth] = self._held[depth], None
-        streamed = response.streamed_in == self.turn
+        streamed = response.streamed_in == self.turn_id
         if held is None and streamed:
             return ()
-        return self.show(depth, _pieces(held if held and streamed else (), response.text))
+        return self.show(depth, _split(held if held and streamed else (), response.text))
 
     def show(self, depth: int, chunks: Sequence[ChatChunk]) -> tuple[ChatChunk, ...]:
-        """Pass a finished answer outwards from `depth`."""
+        """Pass the chunks of a complete answer outwards from `depth`. Return those that reach the caller."""
         if not chunks:
             return ()
         self.open(depth)
         return (*(out for chunk in chunks for out in self.push(chunk, depth)), *self.close(depth))
 
-    def _checked(self, chunk: object, at: int) -> ChatChunk | None:
+    def _validated(self, chunk: object, at: int) -> ChatChunk | None:
         if chunk is None or isinstance(chunk, ChatChunk):
             return chunk
+        name = _name(self._advisors[at])
         raise ConfigurationError(
-            f"{_name(self._advisors[at])}: on_chunk and flush return a ChatChunk or None, not {type(chunk).__name__}"
+            f"{name}: on_chunk and flush must return a ChatChunk or None, got {type(chunk).__name__}"
         )
 
 
-def _pieces(held: Sequence[ChatChunk], text: str) -> tuple[ChatChunk, ...]:
-    """The pieces in which `text` came, or one piece if it came otherwise.
+def _split(held: Sequence[ChatChunk], text: str) -> tuple[ChatChunk, ...]:
+    """Return `text` in the chunks in which it arrived, or as one chunk if they do not end with it.
 
-    What was held before it, such as rejected answers and the text of earlier rounds, is left out.
+    Chunks before it, such as rejected answers and the text of earlier rounds, are left out.
     """
     surplus = sum(len(chunk.text) for chunk in held) - len(text)
     if surplus < 0 or not "".join(chunk.text for chunk in held).endswith(text):
         return (ChatChunk(text),)
-    pieces = []
+    chunks = []
     for chunk in held:
         cut = min(surplus, len(chunk.text))
         surplus -= cut
         if cut < len(chunk.text):
-            pieces.append(replace(chunk, text=chunk.text[cut:]) if cut else chunk)
-    return tuple(pieces)
+            chunks.append(replace(chunk, text=chunk.text[cut:]) if cut else chunk)
+    return tuple(chunks)
 
 
 def run_chain(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath | None, depth: int = 0) -> Chain:
-    """Run the advisors from `depth` on, then the model; yield what the driver must do.
+    """Run the advisors from `depth` inwards, then the model. Yield the operations that the driver must perform.
 
     Args:
-        advisors: outermost first.
-        request: what the advisor at `depth` is given.
-        path: where streamed text goes; None when nothing is streamed.
-        depth: how many advisors are further out.
+        advisors: The advisors of the chain, outermost first.
+        request: The request that the advisor at `depth` receives.
+        path: Path of streamed text, or None if the turn is not streamed.
+        depth: Number of advisors outside.
     """
     if depth == len(advisors):
         response: ChatResponse = yield CallModel(request)
-        if path is not None and response.streamed_in != path.turn:  # an answer that did not come in chunks
-            response = yield from _shown(path, response, path.show(depth, _pieces((), response.text)))
+        if path is not None and response.streamed_in != path.turn_id:  # an answer that did not arrive in chunks
+            response = yield from _show(path, response, path.show(depth, _split((), response.text)))
         return response
     response = yield from _run_advisor(advisors, request, path, depth)
     if path is not None:
-        response = yield from _shown(path, response, path.accept(depth, response))
+        response = yield from _show(path, response, path.accept(depth, response))
     return response
 
 
-def _shown(
+def _show(
     path: ChunkPath, response: ChatResponse, chunks: tuple[ChatChunk, ...]
 ) -> Generator[Operation, Any, ChatResponse]:
     if chunks:
         yield Show(chunks)
-    return response if response.streamed_in == path.turn else response.replace(streamed_in=path.turn)
+    return response if response.streamed_in == path.turn_id else response.replace(streamed_in=path.turn_id)
 
 
 def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath | None, depth: int) -> Chain:
@@ -168,7 +174,7 @@ def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkP
         if iscoroutine(made):
             made.close()
         raise ConfigurationError(
-            f"{_name(advisor)}.advise must be a generator: `response = yield request; return response`"
+            f"{_name(advisor)}.advise must be a generator; write `response = yield request; return response`"
         )
     flow = cast("AdvisorFlow", made)
     response: object = None
@@ -186,7 +192,7 @@ def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkP
     finally:
         flow.close()
     if not isinstance(response, ChatResponse):
-        raise ConfigurationError(f"{_name(advisor)}.advise must return a ChatResponse, not {type(response).__name__}")
+        raise ConfigurationError(f"{_name(advisor)}.advise must return a ChatResponse, got {type(response).__name__}")
     return response
 
 
@@ -200,8 +206,8 @@ def _perform(
     if isinstance(effect, RunTools | Perform | Sleep):
         return (yield effect)
     raise ConfigurationError(
-        f"{_name(advisors[depth])}.advise yielded {type(effect).__name__}; it can yield a ChatRequest, RunTools, "
-        "Perform or Sleep"
+        f"{_name(advisors[depth])}.advise must yield a ChatRequest, RunTools, Perform or Sleep, "
+        f"got {type(effect).__name__}"
     )
 
 

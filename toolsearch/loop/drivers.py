@@ -1,7 +1,7 @@
-"""The drivers: they perform what a chain of advisors asks for.
+"""Drivers: they perform the operations of a turn, sync or async.
 
-There are two, sync and async; `call` and `stream` are the same driver with the events dropped or passed on. Only
-drivers touch models, threads, clocks and event loops.
+`call` and `stream` use the same driver; `call` drops the events. Only drivers use models, threads, clocks and event
+loops.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..tools.threads import run_in_worker_thread
 from .chain import CallModel, Operation, Show
 from .effects import Perform, RunTools, Sleep, ToolBatchResult
 from .execution.batch import arun_batch, run_batch
-from .model_stream import AsyncModelStream, ModelStream, awaitable_of, checked_response
+from .model_stream import AsyncModelStream, ModelStream, expect_awaitable, expect_response
 from .turn import Turn
 
 __all__ = ["adrive", "drive"]
 
 
 def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
-    """Run a turn on the caller's thread; the response is in `turn.response` after the end."""
+    """Run a turn on the caller's thread and yield its events. Afterwards `turn.response` is set."""
     try:
         operation = turn.start()
         while operation is not None:
@@ -37,7 +37,7 @@ def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
                 operation = turn.throw(error)
             else:
                 operation = turn.send(result)
-        turn.close()  # before the last event: what its consumer does is no part of the turn
+        turn.close()  # before the last event, so that the time of its consumer does not count
         yield TurnFinished(cast("ChatResponse", turn.response))
     except BaseException as error:
         turn.close(error)
@@ -47,13 +47,13 @@ def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
 def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, Any]:
     match operation:
         case CallModel(request):
-            yield turn.round(request)
+            yield turn.start_round(request)
             with turn.start_round_span(request) as span:
                 if turn.streaming:
                     response = yield from _stream(turn, request, span)
                 else:
                     with span.current():
-                        response = checked_response(turn.model.call(request), turn.model)
+                        response = expect_response(turn.model.call(request), turn.model)
                 span.result = response
             return response
         case Show(chunks):
@@ -74,10 +74,10 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
 
 
 def _stream(turn: Turn, request: ChatRequest, span: Span) -> Generator[StreamEvent, None, ChatResponse]:
-    with ModelStream(turn.model, request, span, turn.mark) as answer:
+    with ModelStream(turn.model, request, span, turn.stream_id) as answer:
         for chunk in answer:
-            yield from turn.chunks(chunk)
-    yield from turn.round_over()
+            yield from turn.pass_chunk(chunk)
+    yield from turn.end_answer()
     return answer.response()
 
 
@@ -86,25 +86,25 @@ def _perform(fn: Callable[[], Any]) -> Any:
     if _is_async(fn) or inspect.isawaitable(result):
         if inspect.iscoroutine(result):
             result.close()
-        raise AsyncCallableError(f"{fn!r} is async; call() and stream() cannot await it: use acall() or astream()")
+        raise AsyncCallableError(f"{fn!r} must not be async in call() and stream(); use acall() or astream()")
     return result
 
 
 async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
-    """Run a turn on the running event loop, asyncio's or trio's, without holding it."""
+    """Run a turn on the running event loop (asyncio or trio) without blocking it, and yield its events."""
     try:
         operation = turn.start()
         while operation is not None:
             try:
                 if isinstance(operation, CallModel) and turn.streaming:
-                    # An async generator cannot delegate, so the one operation that streams is written out here.
-                    yield turn.round(operation.request)
+                    # An async generator cannot use `yield from`, so the operation that streams is written here.
+                    yield turn.start_round(operation.request)
                     with turn.start_round_span(operation.request) as span:
-                        async with AsyncModelStream(turn.model, operation.request, span, turn.mark) as answer:
+                        async with AsyncModelStream(turn.model, operation.request, span, turn.stream_id) as answer:
                             async for chunk in answer:
-                                for shown in turn.chunks(chunk):
+                                for shown in turn.pass_chunk(chunk):
                                     yield shown
-                        for shown in turn.round_over():
+                        for shown in turn.end_answer():
                             yield shown
                         result: Any = answer.response()
                         span.result = result
@@ -118,7 +118,7 @@ async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
                 operation = turn.throw(error)
             else:
                 operation = turn.send(result)
-        turn.close()  # before the last event: what its consumer does is no part of the turn
+        turn.close()  # before the last event, so that the time of its consumer does not count
         yield TurnFinished(cast("ChatResponse", turn.response))
     except BaseException as error:
         turn.close(error)
@@ -128,7 +128,7 @@ async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
 def _before(turn: Turn, operation: Operation) -> tuple[StreamEvent, ...]:
     match operation:
         case CallModel(request):
-            return (turn.round(request),)
+            return (turn.start_round(request),)
         case Show(chunks):
             return chunks
         case RunTools(calls=calls):
@@ -149,8 +149,8 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
     match operation:
         case CallModel(request):
             with turn.start_round_span(request) as span, span.current():
-                answer = await awaitable_of(turn.model.acall(request), turn.model)
-                span.result = response = checked_response(answer, turn.model)
+                answer = await expect_awaitable(turn.model.acall(request), turn.model)
+                span.result = response = expect_response(answer, turn.model)
                 return response
         case RunTools():
             with turn.current():

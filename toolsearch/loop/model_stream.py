@@ -1,4 +1,4 @@
-"""What a model gives, checked; its stream piece by piece, and observed only while the model works on it."""
+"""Validation of the responses and streams of models. The span of a round is current only while the model works."""
 
 from __future__ import annotations
 
@@ -12,103 +12,111 @@ from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError, ProviderProtocolError
-from ..messages import AssistantMessage, ToolCall
+from ..messages import AssistantMessage
 from ..observability.observer import Span
 
-__all__ = ["AsyncModelStream", "ModelStream", "awaitable_of", "checked_response"]
+__all__ = ["AsyncModelStream", "ModelStream", "expect_awaitable", "expect_response"]
 
 _END = object()
 
 
-def checked_response(response: object, model: ChatModel) -> ChatResponse:
-    """Return what a model answered if it is a response that a model may give.
+def expect_response(response: object, model: ChatModel) -> ChatResponse:
+    """Return the response of a model if it is valid.
 
     Raises:
-        ConfigurationError: naming the model's class and what to return instead.
+        ConfigurationError: If it is not valid. The message names the class of the model and what to return instead.
     """
     if not isinstance(response, ChatResponse):
-        raise _wrong(model, "must return a ChatResponse", response)
+        raise _invalid(model, "must return a ChatResponse", response)
     if len(response.messages) != 1 or not isinstance(response.messages[0], AssistantMessage):
         kinds = ", ".join(type(message).__name__ for message in response.messages)
         raise ConfigurationError(
-            f"{type(model).__name__} must return one AssistantMessage in its ChatResponse, not [{kinds}]; "
+            f"{type(model).__name__} must return one AssistantMessage in its ChatResponse, got [{kinds}]; "
             "return ChatResponse(messages=[AssistantMessage(text, tool_calls)])"
         )
     message = response.messages[0]
     if not isinstance(message.text, str):
-        raise _wrong(
-            model, "must return an AssistantMessage whose text is a str, empty where there is none", message.text
-        )
-    for call in message.tool_calls:
-        if not isinstance(call, ToolCall):
-            raise _wrong(model, "must return tool_calls that are ToolCall(id, name, arguments as JSON text)", call)
+        raise _invalid(model, "must return an AssistantMessage whose text is a string, empty if none", message.text)
     return response
 
 
-def awaitable_of(answer: object, model: ChatModel) -> Awaitable[object]:
-    """Return what `acall` gave if it can be awaited."""
+def expect_awaitable(answer: object, model: ChatModel) -> Awaitable[object]:
+    """Return the result of `acall` if it can be awaited.
+
+    Raises:
+        ConfigurationError: If it cannot be awaited.
+    """
     if not inspect.isawaitable(answer):
-        raise _wrong(model, "must have an acall that is `async def` and returns a ChatResponse", answer)
+        raise _invalid(model, "must define acall with `async def`, and it must return a ChatResponse", answer)
     return answer
 
 
-def _wrong(model: ChatModel, wanted: str, got: object) -> ConfigurationError:
+def _invalid(model: ChatModel, wanted: str, got: object) -> ConfigurationError:
     if inspect.iscoroutine(got):
-        got.close()  # else Python warns that it was never awaited
-    return ConfigurationError(f"{type(model).__name__} {wanted}, not {type(got).__name__}")
+        got.close()  # otherwise Python warns that it was never awaited
+    return ConfigurationError(f"{type(model).__name__} {wanted}, got {type(got).__name__}")
 
 
-class _Checked:
-    """Chunks pass, the aggregate is kept, anything else is an error."""
+class _ValidatedStream:
+    """Passes chunks on, keeps the aggregate, and raises an error for anything else."""
 
-    def __init__(self, model: ChatModel, span: Span, mark: bytes | None) -> None:
-        self._asked = model
-        self._model = type(model).__name__
+    def __init__(self, model: ChatModel, span: Span, stream_id: bytes | None) -> None:
+        self._model = model
+        self._model_name = type(model).__name__
         self._span = span
-        self._mark = mark
+        self._stream_id = stream_id
         self._response: ChatResponse | None = None
-        self._text = False
+        self._has_text = False
 
     def response(self) -> ChatResponse:
-        """Return the aggregate, marked as shown if its text came in chunks."""
+        """Return the aggregate. If its text arrived in chunks, it has the id of the turn.
+
+        Raises:
+            ProviderProtocolError: If the stream ended without an aggregate.
+        """
         if self._response is None:
             raise ProviderProtocolError(
-                f"{self._model}'s stream ended without an aggregate response: the answer is incomplete", retryable=True
+                f"{self._model_name}'s stream ended without an aggregate response; the answer is incomplete",
+                retryable=True,
             )
-        shown = self._text or not self._response.text
-        return self._response.replace(streamed_in=self._mark if shown else None)
+        shown = self._has_text or not self._response.text
+        return self._response.replace(streamed_in=self._stream_id if shown else None)
 
     def _chunk(self, item: object) -> ChatChunk | None:
         if not isinstance(item, ChatChunk | ChatResponse):
             raise ConfigurationError(
-                f"{self._model} must stream ChatChunks and last a ChatResponse, not {type(item).__name__}"
+                f"{self._model_name} must stream ChatChunks and at the end a ChatResponse, got {type(item).__name__}"
             )
         if self._response is not None:
             what = "a chunk" if isinstance(item, ChatChunk) else "another"
-            raise ProviderProtocolError(f"{self._model} streamed {what} after its aggregate response")
+            raise ProviderProtocolError(f"{self._model_name} streamed {what} after its aggregate response")
         if isinstance(item, ChatResponse):
-            self._response = checked_response(item, self._asked)
+            self._response = expect_response(item, self._model)
             return None
-        self._text = self._text or bool(item.text)
+        self._has_text = self._has_text or bool(item.text)
         return item
 
 
-class ModelStream(_Checked):
-    """The chunks of `model.stream(request)`, which is closed at the end of the block; then `response` is there.
+class ModelStream(_ValidatedStream):
+    """Chunks of `model.stream(request)`. The stream is closed at the end of the ``with`` block.
+
+    Read `response` after the last chunk.
 
     Args:
-        model: whose stream it is.
-        request: what to ask.
-        span: Span of the round; it is current while the model works on the stream, and not in between.
-        mark: marks the response as one whose text was shown in this turn.
+        model: The model to call.
+        request: The request to send.
+        span: Span of the round. It is current only while the model works on the stream.
+        stream_id: Id of the turn, set on the response if its text arrived in chunks.
     """
 
-    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, mark: bytes | None) -> None:
-        super().__init__(model, span, mark)
+    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, stream_id: bytes | None) -> None:
+        super().__init__(model, span, stream_id)
         with span.current():
             self._stream: Any = model.stream(request)
             if not hasattr(self._stream, "__iter__"):
-                raise _wrong(model, "must have a stream that yields ChatChunks and last a ChatResponse", self._stream)
+                raise _invalid(
+                    model, "must define stream so that it yields ChatChunks and at the end a ChatResponse", self._stream
+                )
             self._items = iter(self._stream)
 
     def __iter__(self) -> Iterator[ChatChunk]:
@@ -118,7 +126,7 @@ class ModelStream(_Checked):
         while True:
             if self._span.observed:
                 with self._span.current():
-                    item = next(self._items, _END)  # the end comes as a value: `current` is to see errors only
+                    item = next(self._items, _END)  # the end is a value, so that the span sees only errors
             else:
                 item = next(self._items, _END)
             if item is _END:
@@ -130,22 +138,22 @@ class ModelStream(_Checked):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        # A model may give any iterator; only generators must be closed.
+        # Generators must be closed; other iterators need not have `close`.
         if hasattr(self._stream, "close"):
             with self._span.current():
                 self._stream.close()
 
 
-class AsyncModelStream(_Checked):
-    """The async twin of `ModelStream`, over `model.astream(request)`."""
+class AsyncModelStream(_ValidatedStream):
+    """Chunks of `model.astream(request)`. It works like `ModelStream`."""
 
-    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, mark: bytes | None) -> None:
-        super().__init__(model, span, mark)
+    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, stream_id: bytes | None) -> None:
+        super().__init__(model, span, stream_id)
         with span.current():
             self._stream: Any = model.astream(request)
             if not hasattr(self._stream, "__aiter__"):
-                wanted = "must have an astream that is `async def` with yield, or returns an async iterator"
-                raise _wrong(model, wanted, self._stream)
+                wanted = "must define astream with `async def` and yield, or return an async iterator from it"
+                raise _invalid(model, wanted, self._stream)
             self._items = aiter(self._stream)
 
     def __aiter__(self) -> AsyncIterator[ChatChunk]:

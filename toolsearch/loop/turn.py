@@ -1,4 +1,4 @@
-"""One run of a chain: where it stands, what is seen of it, and how it is closed; a driver performs it."""
+"""One run of a chain: its state, its span, and its end. A driver performs its operations."""
 
 from __future__ import annotations
 
@@ -22,13 +22,27 @@ __all__ = ["Turn"]
 
 
 class Turn:
-    """One run of a chain: where it stands, and what the drivers share.
+    """One run of a chain. Both drivers use it.
 
-    Advisors run in a copy of the context that the turn was made in. So a context variable that one sets around a
-    yield is seen by the advisors further in, and by nobody else: not by the consumer of a stream between two chunks,
-    nor by tools and the model, which run in their caller's context. It can be reset there, too, whichever thread or
-    task takes the next step of the stream. There the turn is current for its observer from beginning to end; around
-    an effect it is current while the effect is performed.
+    Advisors run in a copy of the context in which the turn was created. A context variable that an advisor sets around
+    a ``yield`` is visible to the inner advisors only. It is not visible to the consumer of a stream between two
+    chunks, nor to tools and the model, which run in the caller's context. The advisor can reset it, whichever thread
+    or task takes the next step of the stream.
+
+    The span of the turn is current in that copy from beginning to end. In the caller's context it is current only
+    while an operation is performed.
+
+    Args:
+        model: The model at the end of the chain.
+        request: The request that the outermost advisor receives.
+        advisors: The advisors of the chain, outermost first.
+        tools: Function that lists the tools of the request. Pass it if listing them can block.
+        clock: The clock for `Sleep`.
+        streaming: Whether the text is streamed to the caller.
+        observer: Receives the turn and its rounds.
+
+    Attributes:
+        response: The response of the turn, or None until the turn is over.
     """
 
     def __init__(
@@ -51,23 +65,23 @@ class Turn:
         self._context = contextvars.copy_context()
         self._depth = len(advisors)
         self._path = ChunkPath(advisors) if streaming else None
-        self._chain = _with_tools(advisors, request, self._path, tools)
+        self._chain = _list_tools_and_run(advisors, request, self._path, tools)
         self._request = request
         self._span = Span()
         self._attached: AbstractContextManager[object] = nullcontext()
 
     def start(self) -> Operation | None:
-        """Return the first operation, None when the turn is already over."""
+        """Start the turn. Return its first operation, or None if the turn is over."""
         if self.observer is not None:
             self._context.run(self._observe, self.observer)
         return self._step(partial(next, self._chain))
 
     def send(self, result: object) -> Operation | None:
-        """Hand in the result of the last operation."""
+        """Pass the result of the last operation. Return the next one, or None if the turn is over."""
         return self._step(partial(self._chain.send, result))
 
     def throw(self, error: Exception) -> Operation | None:
-        """Hand in the error of the last operation."""
+        """Pass the error of the last operation. Return the next one, or None if the turn is over."""
         return self._step(partial(self._chain.throw, error))
 
     def _step(self, advance: Callable[[], Operation]) -> Operation | None:
@@ -84,14 +98,14 @@ class Turn:
         self._attached = attached
 
     def current(self) -> AbstractContextManager[object]:
-        """What an effect of the turn is performed in."""
+        """Return a context manager that makes the span of the turn current while an operation is performed."""
         return self._span.current()
 
     def close(self, error: BaseException | None = None) -> None:
-        """Close every advisor that is still running, innermost first. Again: does nothing.
+        """Close every advisor that is still running, from the innermost outwards, and end the span. Idempotent.
 
         Args:
-            error: what ended the turn, unless it came to its end.
+            error: The exception that ended the turn, or None if the turn is complete.
         """
         try:
             self._context.run(self._close_chain)
@@ -103,8 +117,8 @@ class Turn:
         with self._attached:
             self._chain.close()
 
-    def round(self, request: ChatRequest) -> RoundStarted:
-        """Note that the model is asked once more."""
+    def start_round(self, request: ChatRequest) -> RoundStarted:
+        """Count a round and return its event."""
         self._rounds += 1
         if self._path is not None:
             self._path.open(self._depth)
@@ -115,30 +129,30 @@ class Turn:
         with self.current():
             return start_span(self.observer, ObservedRound, request, self.model, self._rounds, self.streaming)
 
-    def chunks(self, chunk: ChatChunk) -> tuple[ChatChunk, ...]:
-        """What the caller sees of a chunk of the model; calls stay inside."""
+    def pass_chunk(self, chunk: ChatChunk) -> tuple[ChatChunk, ...]:
+        """Return the chunks that the caller sees because of a chunk of the model. Tool calls are removed."""
         if self._path is None or not chunk.text:
             return ()
-        shown = ChatChunk(chunk.text, raw=chunk.raw) if chunk.tool_calls else chunk
-        return tuple(self._path.push(shown, self._depth))
+        visible = ChatChunk(chunk.text, raw=chunk.raw) if chunk.tool_calls else chunk
+        return tuple(self._path.push(visible, self._depth))
 
     @property
-    def mark(self) -> bytes | None:
-        """What marks a response whose text was shown in this turn's stream."""
-        return self._path.turn if self._path is not None else None
+    def stream_id(self) -> bytes | None:
+        """The id of this turn for `ChatResponse.streamed_in`, or None if the turn is not streamed."""
+        return self._path.turn_id if self._path is not None else None
 
-    def round_over(self) -> tuple[ChatChunk, ...]:
-        """What the caller still sees when the model's answer is complete."""
+    def end_answer(self) -> tuple[ChatChunk, ...]:
+        """Return the chunks that the caller sees when the answer of the model is complete."""
         return tuple(self._path.close(self._depth)) if self._path is not None else ()
 
 
-def _with_tools(
+def _list_tools_and_run(
     advisors: Sequence[Advisor],
     request: ChatRequest,
     path: ChunkPath | None,
     tools: Callable[[], tuple[Tool, ...]] | None,
 ) -> Chain:
-    """The chain; tools that take time to list, such as an MCP server's, are listed as its first effect."""
+    """Return the chain. If listing the tools can block, as for an MCP server, it is the first operation."""
     if tools is not None:
         request = request.replace(tools=(yield Perform(tools)))
     return (yield from run_chain(advisors, request, path))
