@@ -131,18 +131,19 @@ def test_tools_are_indexed_again_only_when_they_change(ask: Ask, tools: list[Too
     assert index.builds == [tuple(sorted(NAMES[:3])), tuple(sorted(NAMES))]
 
 
-def test_sessions_with_equal_tools_share_one_searcher(ask: Ask, tools: list[Tool]) -> None:
+def test_sessions_with_equal_tools_share_one_searcher(tools: list[Tool]) -> None:
+    """The searcher is freed with the last session."""
     index = CountingIndex()
     client, _ = client_of(lambda _request: "ok", tools, index=index)
     advisor = client.advisors[0]
     assert isinstance(advisor, ToolSearchAdvisor)
     for number in range(5):
-        ask(client, "hi", session_id=f"s{number}")
-    assert len(index.builds) == 1
-    for number in range(5):
-        gc.collect()
-        assert len(index.searchers) == 1
+        client.call("hi", session_id=f"s{number}")
+    for number in range(4):
         advisor.evict(f"s{number}")
+    gc.collect()
+    assert (len(index.builds), len(index.searchers)) == (1, 1)
+    advisor.evict("s4")
     gc.collect()
     assert len(index.searchers) == 0
 

@@ -479,7 +479,7 @@ def test_answer_changed_by_the_loop_is_stored(ask: Ask, order: int) -> None:
 
 
 class Boom(Exception):
-    """What a test raises."""
+    """Error that a test raises."""
 
 
 @pytest.mark.parametrize(
