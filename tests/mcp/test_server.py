@@ -99,7 +99,7 @@ def mcp(request: pytest.FixtureRequest) -> Iterator[McpTools]:
         ("nothing", {}, "Done"),
     ],
 )
-def test_results_arrive(mcp: McpTools, tool: str, arguments: dict[str, Any], expected: object) -> None:
+def test_results_reach_the_client(mcp: McpTools, tool: str, arguments: dict[str, Any], expected: object) -> None:
     assert by_name(mcp)[tool].call(arguments) == expected
 
 
@@ -111,12 +111,12 @@ def test_results_arrive(mcp: McpTools, tool: str, arguments: dict[str, Any], exp
         ("greet", {"name": "x", "times": "many"}, "'times'"),
     ],
 )
-def test_failures_say_what_to_change(mcp: McpTools, tool: str, arguments: dict[str, Any], words: str) -> None:
+def test_errors_say_what_to_change(mcp: McpTools, tool: str, arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(McpToolError, match=words):
         by_name(mcp)[tool].call(arguments)
 
 
-def test_definitions_are_what_a_model_would_read(mcp: McpTools) -> None:
+def test_definitions_equal_those_for_models(mcp: McpTools) -> None:
     greet = by_name(mcp)["greet"]
     assert greet.description == "Say hello."
     assert greet.parameters == {
@@ -131,16 +131,16 @@ def test_definitions_are_what_a_model_would_read(mcp: McpTools) -> None:
     assert (mcp.servers[0].title, mcp.servers[0].version) == ("served", "7")
 
 
-def test_tools_are_read_only_if_the_server_says_so(mcp: McpTools) -> None:
+def test_read_only_annotations_come_from_the_predicate(mcp: McpTools) -> None:
     assert {tool.name for tool in mcp.tools() if tool.concurrent} == {"greet", "alone"}
 
 
-def test_context_is_the_servers_own(mcp: McpTools) -> None:
+def test_tools_get_the_context_of_the_server(mcp: McpTools) -> None:
     assert '"tenant": "acme"' in str(by_name(mcp)["context"].call())
     assert '"call": true' in str(by_name(mcp)["context"].call())
 
 
-def test_progress_is_told_from_threads_and_from_the_loop(mcp: McpTools) -> None:
+def test_progress_reports_from_threads_and_the_event_loop(mcp: McpTools) -> None:
     progress: list[Any] = mcp.progress  # type: ignore[attr-defined]  # wrong on purpose
     progress.clear()
     assert by_name(mcp)["slow_count"].call({"steps": 3}) == "AnyIO"  # a worker thread
@@ -151,7 +151,7 @@ def test_progress_is_told_from_threads_and_from_the_loop(mcp: McpTools) -> None:
     ]
 
 
-def test_calls_of_a_tool_that_must_be_alone_do_not_overlap(mcp: McpTools) -> None:
+def test_calls_of_a_nonconcurrent_tool_do_not_overlap(mcp: McpTools) -> None:
     async def use() -> list[object]:
         alone = by_name(mcp)["alone"]
         return await asyncio.gather(*(alone.acall() for _ in range(4)))
@@ -159,7 +159,7 @@ def test_calls_of_a_tool_that_must_be_alone_do_not_overlap(mcp: McpTools) -> Non
     assert asyncio.run(use()) == ["1"] * 4
 
 
-def test_cancelled_call_is_cancelled(mcp: McpTools, tmp_path: Path) -> None:
+def test_cancellation_reaches_the_tool(mcp: McpTools, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
 
@@ -175,7 +175,7 @@ def test_cancelled_call_is_cancelled(mcp: McpTools, tmp_path: Path) -> None:
     assert asyncio.run(use()) == ["started\n", "cancelled\n"]
 
 
-def test_change_of_a_providers_tools_is_told(mcp: McpTools) -> None:
+def test_clients_are_notified_of_changed_tools(mcp: McpTools) -> None:
     tools = by_name(mcp)
     assert "fresh" not in tools
     tools["grow"].call()
@@ -195,7 +195,7 @@ def wait_until(mcp: McpTools, name: str, *, there: bool) -> None:
     raise AssertionError(f"{name} never came or went")
 
 
-def test_unknown_tool_is_answered_with_the_closest(mcp: McpTools) -> None:
+def test_removed_tool_is_an_unknown_tool(mcp: McpTools) -> None:
     tools = by_name(mcp)
     tools["grow"].call()
     wait_until(mcp, "fresh", there=True)
@@ -205,7 +205,7 @@ def test_unknown_tool_is_answered_with_the_closest(mcp: McpTools) -> None:
         fresh.call()
 
 
-def test_model_uses_served_tools_in_every_driver(mcp: McpTools, ask: Any) -> None:
+def test_model_calls_served_tools(mcp: McpTools, ask: Any) -> None:
     model = ScriptedChatModel([[("weather", {"city": "Gouda"}), ("greet", {"name": "Ann"})], "Done."])
     assert ask(ChatClient(model, tools=[mcp]), "Go.").response.text == "Done."
     assert [message.text for message in model.requests[1].messages[-2:]] == [
@@ -228,7 +228,7 @@ def speak(process: subprocess.Popen[bytes], *messages: bytes) -> bytes:
     return process.stdout.readline()
 
 
-def test_wire_carries_nothing_of_ours_and_what_tools_print_goes_to_stderr() -> None:
+def test_print_goes_to_stderr_and_metadata_is_not_sent() -> None:
     initialize = (
         b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
         b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
@@ -261,7 +261,7 @@ def test_wire_carries_nothing_of_ours_and_what_tools_print_goes_to_stderr() -> N
         assert process.returncode == 0
 
 
-def test_sdk_client_uses_it_over_http() -> None:
+def test_sdk_client_over_http() -> None:
     from mcp import Client
 
     async def use(url: str) -> None:
@@ -278,7 +278,7 @@ def test_sdk_client_uses_it_over_http() -> None:
         asyncio.run(use(f"http://127.0.0.1:{port}/mcp"))
 
 
-def test_tools_changed_can_be_told_from_a_thread() -> None:
+def test_tools_changed_works_from_a_thread() -> None:
     from mcp import Client
 
     class Provider:
@@ -301,7 +301,7 @@ def test_tools_changed_can_be_told_from_a_thread() -> None:
     assert asyncio.run(use()) == ["new"]
 
 
-def test_failing_provider_is_told_and_the_server_goes_on() -> None:
+def test_server_continues_after_a_provider_fails() -> None:
     from mcp import Client, MCPError
 
     async def use() -> None:
@@ -320,9 +320,7 @@ def test_failing_provider_is_told_and_the_server_goes_on() -> None:
 
 
 @pytest.mark.parametrize(("script", "handshake"), [("served.py", "auto"), ("kit.py", "legacy")])
-def test_http_server_killed_in_a_call_is_used_again_when_it_is_back(
-    handshake: Any, script: str, tmp_path: Path
-) -> None:
+def test_killed_http_server_is_reached_again(handshake: Any, script: str, tmp_path: Path) -> None:
     fifo, port = tmp_path / "fifo", free_port()
     os.mkfifo(fifo)
     tool, arguments, expected = {
@@ -352,7 +350,7 @@ def test_http_server_killed_in_a_call_is_used_again_when_it_is_back(
             assert [t.name for t in mcp.tools()] == list(tools)
 
 
-def test_session_that_the_server_has_forgotten_is_opened_anew_without_a_word() -> None:
+def test_lost_session_is_reopened_without_an_error() -> None:
     port = free_port()
     with McpTools(HttpServer("web", f"http://127.0.0.1:{port}/mcp", handshake="legacy"), on_error="skip") as mcp:
         with running(port):
@@ -379,7 +377,7 @@ def users(request: pytest.FixtureRequest) -> Iterator[list[HttpServer | StdioSer
             yield [HttpServer("gateway", url, {"x-user": user}, handshake=handshake) for user in ("ann", "bob")]
 
 
-def test_gateway_lists_what_each_session_has_found(users: list[Any]) -> None:
+def test_gateway_sessions_are_isolated(users: list[Any]) -> None:
     with McpTools(users[0]) as ann, McpTools(users[-1]) as bob:
         assert list(by_name(ann)) == ["tool_search", "whoami"] == list(by_name(bob))
         found = str(by_name(ann)["tool_search"].call({"query": "weather"}))
@@ -393,7 +391,7 @@ def test_gateway_lists_what_each_session_has_found(users: list[Any]) -> None:
             by_name(bob)["tool_search"].call()
 
 
-def test_gateway_lists_everything_where_there_are_no_sessions() -> None:
+def test_gateway_without_sessions_lists_all_tools() -> None:
     with (
         running(port := free_port(), "gateway.py"),
         McpTools(HttpServer("gateway", f"http://127.0.0.1:{port}/mcp")) as mcp,
@@ -404,7 +402,7 @@ def test_gateway_lists_everything_where_there_are_no_sessions() -> None:
         assert by_name(mcp)["send_mail"].call({"to": "ann"}) == "sent to ann"
 
 
-def test_gateway_loads_a_tool_that_is_called_before_it_was_found() -> None:
+def test_gateway_reveals_a_tool_that_is_called_unrevealed() -> None:
     from mcp import Client
 
     async def use() -> list[tuple[bool, str]]:
@@ -435,25 +433,25 @@ def test_gateway_loads_a_tool_that_is_called_before_it_was_found() -> None:
     ("make", "words"),
     [
         (lambda: McpServer([1]), "does not have tools"),
-        (lambda: McpServer([], name=" "), "needs a name"),
+        (lambda: McpServer([], name=" "), "name must be a non-empty string"),
         (lambda: serve_mcp([], transport="carrier pigeon"), "transport must be"),  # type: ignore[arg-type]
     ],
 )
-def test_what_cannot_work_is_refused_at_once(make: Any, words: str) -> None:
+def test_invalid_arguments_are_rejected(make: Any, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         make()
 
 
-def test_two_tools_of_one_name_are_refused() -> None:
+def test_duplicate_names_are_rejected() -> None:
     with pytest.raises(DuplicateToolError, match="two tools have the name 'a'"):
         McpServer([Tool("a"), Tool("a")])
 
 
-def test_missing_sdk_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve_module.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"toolsearch\[mcp\]"):
         McpServer([])
 
 
-def test_progress_elsewhere_than_in_a_served_call_is_nothing() -> None:
+def test_progress_outside_a_call_does_nothing() -> None:
     report_progress(1, 2, "no one asked")

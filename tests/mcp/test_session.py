@@ -30,16 +30,16 @@ def server(name: str, file: str, *arguments: str, **options: Any) -> StdioServer
 
 
 def results(request: ChatRequest) -> dict[str, ToolMessage]:
-    """The latest result of each tool."""
+    """Return the latest result of each tool."""
     return {message.name: message for message in request.messages if isinstance(message, ToolMessage)}
 
 
 def answer(words: str, *names: str) -> Callable[[ChatRequest], str]:
-    """A model's answer made of what the tools said."""
+    """Return a script step that answers with the results of tools."""
     return lambda request: words.format(*(results(request)[name].text for name in names))
 
 
-def declared(model: ScriptedChatModel) -> list[list[str]]:
+def sent_tools(model: ScriptedChatModel) -> list[list[str]]:
     return [[tool.name for tool in request.tools] for request in model.requests]
 
 
@@ -47,8 +47,8 @@ def search(query: str) -> tuple[str, dict[str, Any]]:
     return "tool_search", {"query": query, "max_results": 1}
 
 
-def killed_when_it_starts(fifo: Path, pid: int) -> threading.Thread:
-    """Kill the process as soon as its tool `wait` says that it has started."""
+def kill_at_start_of_wait(fifo: Path, pid: int) -> threading.Thread:
+    """Kill the process as soon as its tool `wait` starts."""
     os.mkfifo(fifo)
 
     def kill() -> None:
@@ -61,49 +61,49 @@ def killed_when_it_starts(fifo: Path, pid: int) -> threading.Thread:
     return thread
 
 
-def test_turn_is_finished_with_correct_answers_whatever_servers_do(ask: Any, tmp_path: Path) -> None:
+def test_turns_finish_while_servers_fail_and_change(ask_pair: Any, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     model = ScriptedChatModel(
         [
             # Turn 1: three tools of three servers, called at once.
             [search("wait"), search("hang"), search("grow")],
             [("wait", {"fifo": str(fifo)}), ("hang", {}), ("grow", {})],
-            # The killed server is asked again, and so is the slow one, for something it can do.
+            # The killed and the slow server work for the next calls.
             [search("echo"), search("get")],
             [("echo", {"n": 1}), ("get", {"n": 2})],
             answer("{}; {}; {}", "echo", "get", "grow"),
-            # Turn 2: what the changing server has added is there.
+            # Turn 2: the tool that the changing server added is available.
             [search("fresh")],
             [("fresh", {}), ("echo", {"n": 3})],
             answer("{} {}", "fresh", "echo"),
-            # Turn 3: it is taken away again.
+            # Turn 3: the server removes it.
             [search("shrink")],
             [("shrink", {})],
             answer("{}", "shrink"),
-            # Turn 4: so it is neither sent nor run.
+            # Turn 4: it is neither sent nor run.
             [("fresh", {}), ("echo", {"n": 4})],
             answer("{} / {}", "fresh", "echo"),
         ]
     )
     with McpTools(
         server("archive", "plain.py", "archive", "wait", "echo", "pid"),
-        server("slow", "plain.py", "slow", "hang", "get", timeout=2),
+        server("slow", "plain.py", "slow", "hang", "get", timeout=1),
         server("changing", "served.py"),
         filter=lambda name, tool: name != "changing" or tool.name in ("grow", "shrink", "fresh"),
     ) as mcp:
         pid = int(next(str(tool.call()) for tool in mcp.tools() if tool.name == "pid"))
-        killer = killed_when_it_starts(fifo, pid)
+        killer = kill_at_start_of_wait(fifo, pid)
         advisor = ToolSearchAdvisor("bm25")
         client = ChatClient(model, tools=[mcp], advisors=[advisor])
 
-        first = ask(client, "Do three things.", session_id="ann").response
+        first = ask_pair(client, "Do three things.", session_id="ann").response
         killer.join()
         assert first.text == 'archive.echo {"n": 1}; slow.get {"n": 2}; grown'
         broken = results(model.requests[2])
         assert broken["wait"].is_error
         assert broken["wait"].text.startswith("server 'archive' stopped while it ran 'wait'")
         assert broken["hang"].is_error
-        assert "did not answer within 2 s" in broken["hang"].text
+        assert "did not answer within 1 s" in broken["hang"].text
         assert not broken["grow"].is_error
 
         conversation = [*first.messages]
@@ -111,10 +111,10 @@ def test_turn_is_finished_with_correct_answers_whatever_servers_do(ask: Any, tmp
             ("And now?", 'fresh archive.echo {"n": 3}'),
             ("Take it away.", "shrunk"),
         ]:
-            reply = ask(client, said, messages=conversation, session_id="ann").response
+            reply = ask_pair(client, said, messages=conversation, session_id="ann").response
             assert reply.text == expected
             conversation += reply.messages
-        last = ask(client, "Once more.", messages=conversation, session_id="ann").response
+        last = ask_pair(client, "Once more.", messages=conversation, session_id="ann").response
         gone, echo = last.text.split(" / ")
         assert gone.startswith("There is no tool 'fresh'.")
         assert echo == 'archive.echo {"n": 4}'
@@ -123,7 +123,7 @@ def test_turn_is_finished_with_correct_answers_whatever_servers_do(ask: Any, tmp
     found = ["tool_search", "wait", "hang", "grow"]
     more = [*found, "echo", "get"]
     grown = [*more, "fresh"]
-    assert declared(model) == [
+    assert sent_tools(model) == [
         ["tool_search"], found, found, more, more,
         more, grown, grown,
         grown, [*grown, "shrink"], [*grown, "shrink"],
@@ -131,7 +131,7 @@ def test_turn_is_finished_with_correct_answers_whatever_servers_do(ask: Any, tmp
     ]  # fmt: skip
 
 
-def test_found_tools_outlive_a_server_that_is_gone_for_a_while() -> None:
+def test_revealed_tools_survive_a_server_outage() -> None:
     """Without restarts: turns go on while the server is away, and its tools work when it is back."""
     model = ScriptedChatModel(
         [
@@ -155,11 +155,11 @@ def test_found_tools_outlive_a_server_that_is_gone_for_a_while() -> None:
         mcp.refresh()
         assert client.call("And now?", session_id="ann").text == "a.get {}"
     names = ["tool_search", "get", "other", "crash"]
-    assert declared(model) == [names[:1], names[:3], *[names] * 6]
+    assert sent_tools(model) == [names[:1], names[:3], *[names] * 6]
 
 
 class RecordingIndex:
-    """An index that notes what it builds."""
+    """An index that records the tools of every build."""
 
     def __init__(self) -> None:
         self.built: list[list[str]] = []
@@ -169,7 +169,7 @@ class RecordingIndex:
         return RegexToolIndex().build(tools)
 
 
-def test_only_sessions_over_changed_tools_are_indexed_again() -> None:
+def test_only_changed_tool_sets_are_indexed_again() -> None:
     model = ScriptedChatModel(
         ["Hi.", "Hi.", [("grow", {})], [("grow", {})], "Grown.", "Hi.", [search("fresh")], "Found.", "Hi."]
     )
@@ -184,4 +184,4 @@ def test_only_sessions_over_changed_tools_are_indexed_again() -> None:
         for client, who in ((one, "ann"), (two, "bob"), (one, "ann"), (two, "bob"), (one, "ann"), (one, "cara")):
             client.call("Hello.", session_id=who)
     assert index.built == [["grow"], ["get"], ["fresh", "grow"]]
-    assert declared(model)[-2:] == [["tool_search", "grow", "fresh"], ["tool_search"]]
+    assert sent_tools(model)[-2:] == [["tool_search", "grow", "fresh"], ["tool_search"]]

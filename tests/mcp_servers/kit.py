@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import sys
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import anyio
@@ -71,13 +72,13 @@ def fail(why: str) -> CallToolResult:
 
 @server.tool()
 def arguments(self: str, type: str) -> str:
-    """Takes names that are special elsewhere."""
+    """Take argument names that have a meaning in Python."""
     return f"{self}/{type}"
 
 
 @server.tool(annotations=READ_ONLY)
 async def wait(fifo: str) -> str:
-    """Never answers; writes to the fifo when it starts and when it is cancelled."""
+    """Never answer; write to the fifo at the start and at a cancellation."""
     with Path(fifo).open("w", buffering=1) as signal:  # noqa: ASYNC230
         signal.write("started\n")
         try:
@@ -87,18 +88,17 @@ async def wait(fifo: str) -> str:
     return "never"
 
 
-_waiting = 0
-_both = anyio.Event()
+_waiting: Counter[int] = Counter()
+_complete: defaultdict[int, anyio.Event] = defaultdict(anyio.Event)
 
 
 @server.tool(annotations=READ_ONLY)
 async def meet(n: int) -> str:
-    """Answers when `n` calls are under way at the same time."""
-    global _waiting
-    _waiting += 1
-    if _waiting == n:
-        _both.set()
-    await _both.wait()
+    """Answer when `n` calls run at the same time."""
+    _waiting[n] += 1
+    if _waiting[n] == n:
+        _complete[n].set()
+    await _complete[n].wait()
     return f"met {n}"
 
 
@@ -122,7 +122,7 @@ def cwd() -> str:
 
 @server.tool()
 def meta(ctx: Context) -> str:
-    """What the request said beside its arguments."""
+    """The metadata of the request."""
     return json.dumps(dict(ctx.request_context.meta or {}), default=str)
 
 

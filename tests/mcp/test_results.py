@@ -1,0 +1,95 @@
+"""Results, tool lists and names of the tools of an MCP server."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+
+from toolsearch.mcp import McpToolError, McpTools
+from toolsearch.mcp.client.results import convert_result
+from toolsearch.messages import Media
+from toolsearch.tools.tool import ToolContext
+
+from .servers import SCRIPTS, by_name
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses fifos and POSIX signals")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("echo", {"text": "héllo 法令 \U0001f600"}, "héllo 法令 \U0001f600"),
+        ("add", {"a": 2}, {"sum": 3}),
+        ("picture", {}, ["a caption", Media("image/png", b"png bytes")]),
+        ("sound", {}, Media("audio/wav", b"wav")),
+        ("documents", {}, "inside the file\nb: file:///b.txt"),
+        ("nothing", {}, None),
+        ("arguments", {"self": "x", "type": "y"}, "x/y"),
+        ("environment", {"name": "KIT_COLOUR"}, "blue"),
+        ("cwd", {}, str(SCRIPTS)),
+    ],
+)
+def test_results_are_equal_in_sync_and_async_code(
+    kit: McpTools, tool: str, arguments: dict[str, Any], expected: object
+) -> None:
+    assert by_name(kit)[tool].call(arguments) == expected
+    assert asyncio.run(by_name(kit)[tool].acall(arguments)) == expected
+
+
+def test_error_result_raises_with_the_text_of_the_server(kit: McpTools) -> None:
+    with pytest.raises(McpToolError, match=r"^the disk is full$"):
+        by_name(kit)["fail"].call({"why": "the disk is full"})
+
+
+def test_server_rejects_invalid_arguments(kit: McpTools) -> None:
+    with pytest.raises(McpToolError, match="a"):
+        by_name(kit)["add"].call({"a": "two"})
+
+
+def test_environment_is_not_inherited(kit: McpTools) -> None:
+    assert by_name(kit)["environment"].call({"name": "SECRET_OF_THE_APPLICATION"}) == "unset"
+
+
+def test_context_of_the_application_is_not_sent(kit: McpTools) -> None:
+    meta = by_name(kit)["meta"].call({}, ToolContext({"user_id": "u-77"}, tool_call_id="call_9", session_id="s-5"))
+    assert all(secret not in meta for secret in ("u-77", "user_id", "call_9", "s-5"))
+
+
+def test_media_with_invalid_base64_becomes_text() -> None:
+    from mcp_types import CallToolResult, ImageContent
+
+    result = CallToolResult(content=[ImageContent(data="~~~", mime_type="image/png")])
+    assert convert_result(result, server="s", tool="t") == "[image/png: 3 characters of invalid base64]"
+
+
+def test_binary_resource_becomes_media() -> None:
+    from mcp_types import BlobResourceContents, CallToolResult, EmbeddedResource
+
+    blob = BlobResourceContents(uri="file:///x", blob="AAE=", mime_type="application/pdf")
+    result = CallToolResult(content=[EmbeddedResource(resource=blob)])
+    assert convert_result(result, server="s", tool="t") == Media("application/pdf", b"\x00\x01")
+
+
+@pytest.mark.parametrize(
+    ("structured", "expected"),
+    [({"why": "é"}, '{"why": "é"}'), (None, "tool 't' of server 's' failed without saying why")],
+)
+def test_error_without_text_has_a_message(structured: object, expected: str) -> None:
+    from mcp_types import CallToolResult
+
+    with pytest.raises(McpToolError) as caught:
+        convert_result(CallToolResult(content=[], structured_content=structured, is_error=True), server="s", tool="t")
+    assert str(caught.value) == expected
+
+
+def test_text_is_preferred_to_structured_content() -> None:
+    from mcp_types import CallToolResult, TextContent
+
+    result = CallToolResult(content=[TextContent(text="21 degrees")], structured_content={"degrees": 21})
+    assert convert_result(result, server="s", tool="t") == "21 degrees"
