@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind, and schemas that are no JSON, are refused by name where they are given."""
+"""Validation of arguments and schemas: errors name the argument or the tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of an index holds for the built-in ones."""
+"""The index contract suite, run for the built-in indexes and for custom ones."""
 
 import re
 from pathlib import Path
@@ -19,48 +19,48 @@ from toolsearch.testing import ToolIndexSuite
 
 
 class TestBm25Contract(ToolIndexSuite):
-    """Searching by words."""
+    """BM25."""
 
     def make_index(self) -> ToolIndex:
         return Bm25ToolIndex()
 
 
 class TestBm25WithMinimumContract(ToolIndexSuite):
-    """A low minimum leaves the contract as it is."""
+    """BM25 with a low minimum score."""
 
     def make_index(self) -> ToolIndex:
         return Bm25ToolIndex(min_score=0.05)
 
 
 class TestRegexContract(ToolIndexSuite):
-    """Searching by pattern."""
+    """Patterns."""
 
     def make_index(self) -> ToolIndex:
         return RegexToolIndex()
 
 
-class OwnIndex:
-    """An index that only ranks, as one of a user's own does."""
+class CustomIndex:
+    """An index without scores."""
 
     def build(self, tools):
         searcher = Bm25ToolIndex().build(tools)
 
-        class OwnSearcher:
+        class CustomSearcher:
             def search(self, query, *, max_results=5, category=None):
                 return searcher.search(query, max_results=max_results, category=category)
 
-        return OwnSearcher()
+        return CustomSearcher()
 
 
-class TestHybridOfWordsContract(ToolIndexSuite):
-    """A hybrid without vectors, and with a part that has no scores."""
+class TestHybridWithoutVectorsContract(ToolIndexSuite):
+    """A hybrid without vectors and with a part that has no scores."""
 
     def make_index(self) -> ToolIndex:
-        return HybridToolIndex([Bm25ToolIndex(), RegexToolIndex(), OwnIndex()])
+        return HybridToolIndex([Bm25ToolIndex(), RegexToolIndex(), CustomIndex()])
 
 
-def index_of_the_page() -> type[ToolIndex]:
-    """The index that the page on indexes writes as an example."""
+def documented_index() -> type[ToolIndex]:
+    """Return the example index of the documentation page."""
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "indexes.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     namespace: dict[str, object] = {}
@@ -69,15 +69,15 @@ def index_of_the_page() -> type[ToolIndex]:
     return namespace["PrefixIndex"]
 
 
-class TestTheIndexOfThePageContract(ToolIndexSuite):
-    """What the page writes as an index of one's own is one."""
+class TestDocumentedIndexContract(ToolIndexSuite):
+    """The custom index of the documentation page."""
 
     def make_index(self) -> ToolIndex:
-        return index_of_the_page()()
+        return documented_index()()
 
 
 class WithEmbedder(ToolIndexSuite):
-    """An embedder that needs no weights."""
+    """An embedder without a model."""
 
     @pytest.fixture(autouse=True)
     def _embedder(self, word_embedder):
@@ -86,22 +86,22 @@ class WithEmbedder(ToolIndexSuite):
 
 
 class TestVectorContract(WithEmbedder):
-    """Searching by meaning."""
+    """Vectors."""
 
     def make_index(self) -> ToolIndex:
         return VectorToolIndex(self.embedder)
 
 
 class TestHybridContract(WithEmbedder):
-    """Searching by words and meaning."""
+    """BM25 and vectors."""
 
     def make_index(self) -> ToolIndex:
         return HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(self.embedder)])
 
 
 @pytest.mark.vector
-class TestHybridWithARealModelContract(ToolIndexSuite):
-    """The real embedder has something to say of every query."""
+class TestHybridWithModelContract(ToolIndexSuite):
+    """BM25 and the default model, which has a similarity for every query."""
 
     @pytest.fixture(autouse=True)
     def _embedder(self, minilm):
@@ -131,10 +131,10 @@ def test_scores_of_zero_or_less_do_not_match():
 
 
 def test_a_custom_searcher_works_in_a_hybrid():
-    class Own:
+    class Custom:
         def build(self, tools):
-            return RankedSearcher(tools, lambda query: {"send_mail": 1.0}, search_type="Own")
+            return RankedSearcher(tools, lambda query: {"send_mail": 1.0}, search_type="Custom")
 
     tools = [ToolReference(name="send_mail"), ToolReference(name="get_weather")]
-    searcher = HybridToolIndex([Bm25ToolIndex(), Own()]).build(tools)
+    searcher = HybridToolIndex([Bm25ToolIndex(), Custom()]).build(tools)
     assert set(searcher.search("weather").names) == {"send_mail", "get_weather"}

@@ -1,4 +1,4 @@
-"""Requests of several intents: the best tool for each has a place among the first five."""
+"""Requests with several intents: the best tool for each is among the first five hits."""
 
 import random
 
@@ -14,7 +14,7 @@ WANTED = {
     "convert 100 dollars to euros": ("convert_currency", "Converts money from one currency to another."),
     "translate this letter into French": ("translate_text", "Translates a text into another language."),
     "book a flight to Rome": ("book_flight", "Searches and books plane tickets between airports."),
-    "play my favourite album": ("play_music", "Plays a song, an album or a playlist."),
+    "play my favorite album": ("play_music", "Plays a song, an album or a playlist."),
     "set an alarm for seven": ("set_alarm", "Sets an alarm clock for a time of day."),
     "find a hotel room for two nights": ("search_hotels", "Finds hotel rooms in a city for given nights."),
     "refund the customer's order": ("refund_order", "Gives a customer the money back for an order."),
@@ -27,22 +27,22 @@ TOOLS += [ToolReference(name=name) for name in OTHERS]
 
 
 def requests(intents: int) -> list[tuple[str, set[str]]]:
-    """Return requests of so many intents, joined in the ways people join them, with the tools they want."""
+    """Return requests with a number of intents, joined in different ways, and the tools they ask for."""
     choose = random.Random(intents)
     made: list[tuple[str, set[str]]] = []
     for number in range(12):
-        wishes = choose.sample(sorted(WANTED), intents)
+        parts = choose.sample(sorted(WANTED), intents)
         text = (
-            ", ".join(wishes[:-1]) + " and " + wishes[-1],
-            "Please " + ", then ".join(wishes) + ".",
-            ". ".join(wish.capitalize() for wish in wishes) + ".",
+            ", ".join(parts[:-1]) + " and " + parts[-1],
+            "Please " + ", then ".join(parts) + ".",
+            ". ".join(part.capitalize() for part in parts) + ".",
         )[number % 3]
-        made.append((text, {WANTED[wish][0] for wish in wishes}))
+        made.append((text, {WANTED[part][0] for part in parts}))
     return made
 
 
 def served(index: ToolIndex, intents: int) -> float:
-    """Return the share of the intents whose tool is among the first five."""
+    """Return the share of intents whose tool is among the first five hits."""
     searcher = index.build(TOOLS)
     found = sum(len(wanted & set(searcher.search(text).names)) for text, wanted in requests(intents))
     return found / (intents * len(requests(intents)))

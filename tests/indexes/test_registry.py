@@ -1,4 +1,4 @@
-"""An index is passed as an object or by name."""
+"""Index lookup by name and by entry point."""
 
 import subprocess
 import sys
@@ -12,8 +12,8 @@ from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolIndex, registr
 
 
 @pytest.fixture
-def offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another distribution offers indexes, good and bad ones."""
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register valid and invalid indexes of another distribution."""
     points = [
         EntryPoint("mine", "toolsearch.indexes.regex.index:RegexToolIndex", registry.ENTRY_POINT_GROUP),
         EntryPoint("bm25", "toolsearch.indexes.regex.index:RegexToolIndex", registry.ENTRY_POINT_GROUP),
@@ -38,27 +38,27 @@ def test_a_built_in_name_makes_an_index(name: str, kind: type[ToolIndex]) -> Non
     assert isinstance(resolve_index(name), kind)
 
 
-def test_an_entry_point_makes_an_index(offered: None) -> None:
+def test_an_entry_point_makes_an_index(registered: None) -> None:
     assert isinstance(resolve_index("mine"), RegexToolIndex)
 
 
-def test_an_entry_point_cannot_replace_a_built_in_index(offered: None) -> None:
+def test_an_entry_point_cannot_replace_a_built_in_index(registered: None) -> None:
     assert isinstance(resolve_index("bm25"), Bm25ToolIndex)
 
 
-def test_an_unknown_name_lists_the_known_ones(offered: None) -> None:
+def test_an_unknown_name_lists_the_known_ones(registered: None) -> None:
     with pytest.raises(ConfigurationError, match=r"'bm26'.*bm25, broken, hybrid, mine, regex, vector"):
         resolve_index("bm26")
 
 
-def test_a_failing_entry_point_is_named(offered: None) -> None:
+def test_a_failing_entry_point_is_named(registered: None) -> None:
     """The cause is kept."""
     with pytest.raises(ConfigurationError, match=r"'broken'.*no_such_module_anywhere") as caught:
         resolve_index("broken")
     assert isinstance(caught.value.__cause__, ImportError)
 
 
-def test_an_entry_point_that_makes_no_index_is_refused(offered: None) -> None:
+def test_an_entry_point_that_makes_no_index_is_refused(registered: None) -> None:
     with pytest.raises(ConfigurationError, match=r"'wrong'.*build"):
         resolve_index("wrong")
 

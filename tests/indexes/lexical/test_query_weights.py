@@ -1,4 +1,4 @@
-"""What the words of a request count: quotations, synonyms, words that most tools have."""
+"""Weights of query terms: quotations, synonyms, corrections, common words."""
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,11 @@ from toolsearch.indexes.text.quotes import quoted_values, remove_quoted
 from toolsearch.indexes.text.synonyms import synonyms_of
 
 INDEXES = pytest.mark.parametrize("make", [Bm25ToolIndex, RegexToolIndex])
+
+
+def vocabulary(*tools: ToolReference) -> Vocabulary:
+    """Return the vocabulary of several tools."""
+    return Vocabulary([analyze_tool(tool) for tool in tools])
 
 
 @pytest.mark.parametrize(
@@ -116,3 +121,23 @@ def test_a_compound_in_the_query_has_full_weight() -> None:
     known = Vocabulary([analyze_tool(ToolReference(name=name)) for name in ("login", "list_users", "get_time")])
     assert parse_query("log in", known).weights == {"login": 0.5}
     assert parse_query("log in, and then use the login page", known).weights["login"] == 1.0
+
+
+def test_unknown_words_are_corrected() -> None:
+    """One edit, swapped letters, or a long common prefix."""
+    known = vocabulary(ToolReference(name="weather notification configure"))
+    assert known.spelling.close_to("wether") == {"weather": "weather"}
+    assert known.spelling.close_to("ewather") == {"weather": "weather"}
+    assert list(known.spelling.close_to("config")) == ["configur"]
+    assert known.spelling.close_to("leather") == {}
+    assert known.spelling.close_to("win") == {}
+
+
+def test_matched_share_is_weighted_by_rarity() -> None:
+    """An unknown word weighs as much as the rarest known one."""
+    known = vocabulary(*(ToolReference(name=f"list_{n}") for n in "abcdefgh"), ToolReference(name="invoice"))
+    parsed = parse_query("list invoice", known)
+    assert parsed.matched_share(["invoic"]) > 0.8
+    assert parsed.matched_share(["list", "invoic"]) == pytest.approx(1.0)
+    assert parsed.matched_share([]) == 0.0
+    assert parse_query("zzzz invoice", known).matched_share(["invoic"]) == pytest.approx(0.4, abs=0.1)

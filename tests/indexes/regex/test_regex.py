@@ -1,4 +1,4 @@
-"""Searching by pattern, glob or words."""
+"""The regex index: patterns, globs and words."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +20,6 @@ TOOLS = (
 
 @pytest.fixture(scope="module")
 def searcher() -> ToolSearcher:
-    """The tools above, searched by pattern."""
     return RegexToolIndex().build(TOOLS)
 
 

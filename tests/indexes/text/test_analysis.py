@@ -1,4 +1,4 @@
-"""Text becomes the same terms however it is written."""
+"""Text analysis: terms, identifiers and name keys."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.indexes.text import analysis as analysis
+from toolsearch.indexes.text import analysis
 from toolsearch.indexes.text.analysis import MAX_TERM_LENGTH, MAX_WORD_LENGTH, compound_term, terms, word_terms, words
 from toolsearch.indexes.text.folding import fold
 from toolsearch.indexes.text.identifiers import accented_key, identifier_key, identifiers_in

@@ -1,4 +1,4 @@
-"""Words put together again from the pairs of characters they are searched by."""
+"""Missing words rebuilt from n-grams."""
 
 import pytest
 

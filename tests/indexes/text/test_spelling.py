@@ -1,4 +1,4 @@
-"""Unknown words: which known ones they may stand for."""
+"""Spelling correction."""
 
 import string
 
@@ -24,13 +24,13 @@ TOOLS = (
 
 
 def known(*words: str) -> Spelling:
-    """Return the spelling of words that are their own stems."""
+    """Return the spelling correction for words that are their own stems."""
     return Spelling(words, [])
 
 
 @pytest.mark.parametrize("make", [Bm25ToolIndex, RegexToolIndex])
 @pytest.mark.parametrize(
-    ("name", "slips"),
+    ("name", "typos"),
     [
         ("send_mail", "mial mali maill amil mails"),
         ("read_file", "fiel fille flie fiile files"),
@@ -42,10 +42,10 @@ def known(*words: str) -> Spelling:
         ("поиск", "докуметов докумнетов"),
     ],
 )
-def test_misspelt_words_find_their_tool(make: type, name: str, slips: str) -> None:
+def test_misspelt_words_find_their_tool(make: type, name: str, typos: str) -> None:
     """A letter omitted, doubled, moved or, in longer words, substituted, also combined with an ending."""
     searcher = make().build(TOOLS)
-    assert {slip: searcher.search(slip).names[:1] for slip in slips.split()} == dict.fromkeys(slips.split(), (name,))
+    assert {typo: searcher.search(typo).names[:1] for typo in typos.split()} == dict.fromkeys(typos.split(), (name,))
 
 
 def test_typos_are_found_in_words_and_in_stems() -> None:
@@ -83,11 +83,11 @@ def test_every_typo_is_found(words: list[str], asked: str) -> None:
     found = set(Spelling(words, []).close_to(asked, asked))
     singular = asked[:-1] if asked.endswith("s") else asked
 
-    def is_slip(word: str, of: str) -> bool:
+    def is_typo(word: str, of: str) -> bool:
         jumbled = len(of) >= 5 and sorted(of) == sorted(word) and (of[0], of[-1]) == (word[0], word[-1])
         return len(word) > 2 and len(of) > 3 and of[0] in word[:2] and (is_one_edit_apart(of, word) or jumbled)
 
-    expected = {word for word in words if is_slip(word, asked) or is_slip(word, singular)}
+    expected = {word for word in words if is_typo(word, asked) or is_typo(word, singular)}
     assert len(found) == 8 or expected <= found
     for word in found - expected:
         assert asked.startswith(word) or word.startswith(asked)

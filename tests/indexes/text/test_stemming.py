@@ -1,4 +1,4 @@
-"""Stems: English by its letters, other languages by their script."""
+"""Stemming of English and of other languages."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What is found as it is written: words unstemmed, and pairs of neighbours."""
+"""Surface forms and pairs of adjacent words."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from toolsearch.indexes.text.word_pairs import adjacent_words, pair_term
 
 
 def best(query: str, **descriptions: str) -> str:
-    """Return the first tool found among tools of these names and descriptions."""
+    """Return the best of several tools, given by name and description."""
     tools = [ToolReference(name=name, description=text) for name, text in descriptions.items()]
     return Bm25ToolIndex().build(tools).search(query).names[0]
 

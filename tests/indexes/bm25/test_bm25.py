@@ -1,4 +1,4 @@
-"""Searching by words: ranking, the minimum, and how it is built."""
+"""The BM25 index: ranking, clauses, the minimum score and building."""
 
 import time
 from pathlib import Path
@@ -9,10 +9,6 @@ from hypothesis import strategies as st
 
 from toolsearch.errors import ConfigurationError, IndexingError
 from toolsearch.indexes import Bm25ToolIndex, ToolReference
-from toolsearch.indexes.lexical.query import parse_query
-from toolsearch.indexes.lexical.tool_terms import TermsCache, analyze_tool, parameter_strings, shared_terms_cache
-from toolsearch.indexes.lexical.vocabulary import Vocabulary
-from toolsearch.indexes.text.clauses import split_clauses
 
 WORD = st.sampled_from(["weather", "city", "email", "send", "list", "file", "issue", "create", "chart", "table"])
 
@@ -20,11 +16,6 @@ WORD = st.sampled_from(["weather", "city", "email", "send", "list", "file", "iss
 def reference(name: str, description: str = "", **more: str) -> ToolReference:
     """Return a tool with a name and a description."""
     return ToolReference(name=name, description=description, search_text=more.get("search_text", ""))
-
-
-def vocabulary(*tools: ToolReference) -> Vocabulary:
-    """Return the vocabulary of some tools."""
-    return Vocabulary([analyze_tool(tool) for tool in tools])
 
 
 def test_name_words_outrank_description_words() -> None:
@@ -54,50 +45,6 @@ def test_clause_order_does_not_change_the_tools_found() -> None:
     one = searcher.search("look up the weather there. send an email to him")
     other = searcher.search("send an email to him. look up the weather there")
     assert set(one.names) == set(other.names) == {"get_weather", "send_email"}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("one two three. four five six", ["one two three.", "four five six"]),
-        ("one two three and then four five six", ["one two three", "four five six"]),
-        ("one two three, and four five six", ["one two three", "four five six"]),
-        ("salt and pepper", ["salt pepper"]),
-        ("one two three\nfour five six", ["one two three", "four five six"]),
-        ("查询今天的天气，然后发送邮件给他", ["查询今天的天气", "然后发送邮件给他"]),
-        ("", []),
-    ],
-)
-def test_requests_are_split_into_clauses(text: str, expected: list[str]) -> None:
-    """Sentence ends and connectors separate clauses; a short part is joined to its neighbor."""
-    assert [part for part in split_clauses(text) if part] == expected
-
-
-def test_a_long_request_has_at_most_twelve_clauses() -> None:
-    """No word of the request is lost."""
-    parts = split_clauses("This is sentence number one. " * 500)
-    assert len(parts) == 12
-    assert sum(part.count("number") for part in parts) == 500
-
-
-def test_unknown_words_are_corrected() -> None:
-    """One edit, swapped letters, or a long common prefix."""
-    known = vocabulary(reference("weather notification configure"))
-    assert known.spelling.close_to("wether") == {"weather": "weather"}
-    assert known.spelling.close_to("ewather") == {"weather": "weather"}
-    assert list(known.spelling.close_to("config")) == ["configur"]
-    assert known.spelling.close_to("leather") == {}
-    assert known.spelling.close_to("win") == {}
-
-
-def test_matched_share_is_weighted_by_rarity() -> None:
-    """An unknown word weighs as much as the rarest known one."""
-    known = vocabulary(*(reference(f"list_{n}") for n in "abcdefgh"), reference("invoice"))
-    parsed = parse_query("list invoice", known)
-    assert parsed.matched_share(["invoic"]) > 0.8
-    assert parsed.matched_share(["list", "invoic"]) == pytest.approx(1.0)
-    assert parsed.matched_share([]) == 0.0
-    assert parse_query("zzzz invoice", known).matched_share(["invoic"]) == pytest.approx(0.4, abs=0.1)
 
 
 def test_min_score_drops_weaker_tools() -> None:
@@ -147,8 +94,8 @@ def test_building_leaves_no_threads() -> None:
     tools = [reference("get_weather", "Weather of a city")]
     before = len(list(tasks.iterdir()))
     kept = [Bm25ToolIndex().build(tools) for _ in range(5)]
-    patience = time.monotonic() + 10
-    while len(list(tasks.iterdir())) > before and time.monotonic() < patience:
+    deadline = time.monotonic() + 10
+    while len(list(tasks.iterdir())) > before and time.monotonic() < deadline:
         pass
     assert len(list(tasks.iterdir())) <= before
     assert kept[0].search("weather").names == ("get_weather",)
@@ -171,44 +118,6 @@ def test_all_matches_are_counted_and_can_be_returned() -> None:
     assert searcher.search("order").total_matches == 1_000
     everything = searcher.search("order", max_results=2_000)
     assert everything.names == tuple(tool.name for tool in tools)
-
-
-def test_equal_tools_are_analyzed_once() -> None:
-    tools = [reference(f"shared_{n}", "Some words for the cache.") for n in range(3)]
-    Bm25ToolIndex().build(tools)
-    again = shared_terms_cache.get([reference(f"shared_{n}", "Some words for the cache.") for n in range(3)])
-    assert all(one is other for one, other in zip(again, shared_terms_cache.get(tools), strict=True))
-
-
-def test_the_cache_keeps_the_most_recently_used_tools() -> None:
-    cache = TermsCache(size=2)
-    one, two, three = (reference(f"tool_{n}") for n in range(3))
-    first = cache.get([one])[0]
-    cache.get([two])
-    assert cache.get([one])[0] is first
-    cache.get([three])
-    assert len(cache) == 2
-    assert cache.get([one])[0] is first
-    assert [terms.name for terms in cache.get([one, two, three])] == [("tool", "0"), ("tool", "1"), ("tool", "2")]
-    assert len(cache) == 2
-
-
-def test_parameter_strings_come_from_all_parts_of_a_schema() -> None:
-    """Names, descriptions and values in objects, lists, alternatives and definitions."""
-    schema = {
-        "description": "not a parameter's",
-        "properties": {
-            "when": {"anyOf": [{"type": "string", "description": "a date"}, {"type": "null"}]},
-            "rows": {"type": "array", "items": {"properties": {"cell": {"enum": ["left", 3, None, "right"]}}}},
-            "mode": {"const": "fast"},
-        },
-        "$defs": {"Place": {"properties": {"town": {"description": "its name"}}}},
-    }
-    found = parameter_strings(schema)
-    assert sorted(found) == sorted(
-        ["when", "a date", "rows", "cell", "left", "right", "mode", "fast", "town", "its name"]
-    )
-    assert parameter_strings(None) == []
 
 
 @settings(max_examples=40, deadline=None)
