@@ -5,7 +5,7 @@ from .advisor import SearchOptions, ToolFilter, ToolSearchAdvisor
 from .disclosure import Disclosure
 from .pins import Pin
 from .sentences import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
-from .sessions import SessionLease, SessionRecord, SessionToolIndex, ToolSearchRequest, ToolSet
+from .sessions import SearcherHandle, SessionLease, SessionRecord, SessionToolIndex, ToolSearchRequest, ToolSet
 from .settings import DisclosureOptions, DisclosureSettings, Offer
 from .turn import DisclosureTurn
 
@@ -20,6 +20,7 @@ __all__ = [
     "Pin",
     "RevealingText",
     "SearchOptions",
+    "SearcherHandle",
     "SessionLease",
     "SessionRecord",
     "SessionToolIndex",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
+from ..chat.turn_memory import TurnMemory
 from ..errors import ConfigurationError
 from ..loop.effects import AdvisorFlow
 from .chat_memory import ChatMemory
@@ -52,7 +53,7 @@ class MemoryAdvisor:
         self.memory = memory
         self.order = order
 
-    def turn_memory(self) -> LoopRecorder:
+    def turn_memory(self) -> TurnMemory:
         """Return a recorder of one turn, for a tool loop outside this advisor."""
         return LoopRecorder(self.memory)
 

@@ -22,6 +22,12 @@ class SearcherHandle:
         tools: The set that it was built from.
         degraded: Whether the searcher reports that a part of it is missing. Such a handle is not shared with later
             sessions.
+
+    Example:
+        >>> from toolsearch.indexes import RegexToolIndex
+        >>> handle = SearcherHandle(RegexToolIndex().build([]), ToolSet())
+        >>> handle.degraded
+        False
     """
 
     __slots__ = ("__weakref__", "degraded", "searcher", "tools")

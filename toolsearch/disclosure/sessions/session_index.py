@@ -10,7 +10,7 @@ from threading import Lock
 
 from ...errors import ConfigurationError
 from ...eviction import EvictionStrategy, LruEviction
-from ...eviction.protocols import checked_strategy
+from ...eviction.protocols import validate_strategy
 from ...indexes.protocols import ToolIndex
 from ...indexes.reference import ToolReference
 from ...indexes.registry import resolve_index
@@ -67,7 +67,8 @@ class SessionToolIndex:
 
     def __init__(self, index: ToolIndex | str = "bm25", eviction: EvictionStrategy | None = None) -> None:
         self._cache = SearcherCache(resolve_index(index))
-        self._eviction = checked_strategy(LruEviction(DEFAULT_MAX_SESSIONS) if eviction is None else eviction)
+        self._eviction: EvictionStrategy = LruEviction(DEFAULT_MAX_SESSIONS) if eviction is None else eviction
+        validate_strategy(self._eviction)
         self._entries: dict[Hashable, _Entry] = {}
         self._lock = Lock()
         self._ended: deque[tuple[Hashable, _Entry]] = deque()  # ended turns, not processed yet
