@@ -16,9 +16,9 @@ NAMES = st.sampled_from("abcdef")
 @given(
     st.lists(
         st.one_of(
-            st.tuples(st.just("discover"), st.lists(NAMES, max_size=5)),
+            st.tuples(st.just("reveal"), st.lists(NAMES, max_size=5)),
             st.tuples(st.just("use"), st.lists(NAMES, min_size=1, max_size=1)),
-            st.tuples(st.just("forget"), st.lists(NAMES, max_size=2)),
+            st.tuples(st.just("hide"), st.lists(NAMES, max_size=2)),
         ),
         max_size=30,
     )
@@ -29,7 +29,7 @@ def test_record_behaves_like_two_lists(steps: list[tuple[str, list[str]]]) -> No
     found: list[str] = []
     by_use: list[str] = []
     for action, names in steps:
-        if action == "discover":
+        if action == "reveal":
             new = [name for name in dict.fromkeys(names) if name not in found]
             assert record.reveal(iter(names)) == tuple(new)
             found += new

@@ -151,7 +151,7 @@ def test_other_objects_are_refused_as_index(not_an_index: Any) -> None:
 
 @pytest.mark.parametrize("not_a_strategy", [LruEviction, 1000, "lru"])
 def test_other_objects_are_refused_as_eviction_strategy(index: NameIndex, not_a_strategy: Any) -> None:
-    with pytest.raises(ConfigurationError, match="is not an eviction strategy"):
+    with pytest.raises(ConfigurationError, match="an eviction strategy must be"):
         SessionToolIndex(index, not_a_strategy)
 
 
