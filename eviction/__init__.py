@@ -1,7 +1,7 @@
-"""Which sessions to forget, and when: by number, by idle time, or both.
+"""Eviction strategies: decide which sessions to evict, by number, by idle time, or both.
 
-A strategy is told of every use of a session and answers with the sessions that should go. It owns no thread and
-removes nothing itself; see `EvictionStrategy` for the contract and `toolsearch.testing.EvictionSuite` for its tests.
+A strategy is notified of every use of a session and returns the sessions to evict. It runs no thread and removes
+nothing itself. `EvictionStrategy` states the contract, and `toolsearch.testing.EvictionSuite` tests it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`AlwaysEvict`: keep nothing beyond its use."""
+"""Eviction of every session after its use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["AlwaysEvict"]
 
 
 class AlwaysEvict:
-    """Proposes every session at once, the one being used included: nothing outlives the turn it serves.
+    """Eviction strategy that proposes every session at once, including the one in use.
 
-    This is the one strategy that proposes the current session, on purpose. Use it where sessions never come back, or
-    to find out what a program does without them.
+    No session outlives the turn that uses it. No other strategy proposes the current session. Use it if sessions never
+    come back, or to test a program without kept sessions.
 
     Example:
         >>> AlwaysEvict().touch("ann")
@@ -24,14 +24,14 @@ class AlwaysEvict:
         self._proposed: dict[Hashable, None] = {}
 
     def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
-        """Return every session not yet forgotten in order of use, `session_id` last."""
+        """Record a use of a session and return all sessions that are not forgotten yet, the current one last."""
         with self._lock:
             self._proposed.pop(session_id, None)
             self._proposed[session_id] = None
             return tuple(self._proposed)
 
     def forget(self, session_id: Hashable) -> None:
-        """Drop what is known of `session_id`."""
+        """Drop the record of a session."""
         with self._lock:
             self._proposed.pop(session_id, None)
 

@@ -1,4 +1,4 @@
-"""`CompositeEviction`: several strategies at once."""
+"""Combination of eviction strategies."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Hashable
 from threading import Lock
 
 from ..errors import ConfigurationError
-from .protocols import EvictionStrategy, checked_strategy
+from .protocols import EvictionStrategy, validate_strategy
 
 __all__ = ["CompositeEviction"]
 
 
 class CompositeEviction:
-    """Proposes a session as soon as any of its strategies does; all of them see every use and every removal.
+    """Eviction strategy that proposes a session as soon as one of several strategies does.
+
+    All strategies see every use and every removal.
 
     Args:
-        strategies: at least one; each belongs to this composite alone.
+        strategies: One or more strategies. Each belongs to this composite only.
 
     Raises:
-        ConfigurationError: if there is none, or one is not an eviction strategy.
+        ConfigurationError: If no strategy is given, or one is not an eviction strategy.
 
     Example:
         >>> from toolsearch.eviction import LruEviction, TtlEviction
@@ -30,16 +32,18 @@ class CompositeEviction:
     def __init__(self, *strategies: EvictionStrategy) -> None:
         if not strategies:
             raise ConfigurationError("CompositeEviction needs at least one strategy, e.g. LruEviction(1000)")
-        self.strategies = tuple(checked_strategy(strategy) for strategy in strategies)
-        # One order of events for all strategies: otherwise a use and a removal at the same moment could leave a
-        # session known to one and unknown to another.
+        for strategy in strategies:
+            validate_strategy(strategy)
+        self.strategies = strategies
+        # All strategies see events in the same order. Otherwise a simultaneous use and removal could leave a session
+        # known to one strategy and unknown to another.
         self._lock = Lock()
 
     def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
-        """Record a use with every strategy and return all that any of them proposes, each once.
+        """Record a use with every strategy and return all proposed sessions, each once.
 
-        What the first strategy proposes comes first; of strategies that go by the order of use, as `LruEviction` and
-        `TtlEviction` do, that is oldest first over all.
+        The proposals of the first strategy come first. If all strategies go by the order of use, like `LruEviction` and
+        `TtlEviction`, the result is in order of last use, oldest first.
         """
         proposed: dict[Hashable, None] = {}
         with self._lock:
@@ -48,7 +52,7 @@ class CompositeEviction:
         return tuple(proposed)
 
     def forget(self, session_id: Hashable) -> None:
-        """Tell every strategy that `session_id` is gone."""
+        """Drop the record of a session in every strategy."""
         with self._lock:
             for strategy in self.strategies:
                 strategy.forget(session_id)

@@ -1,10 +1,11 @@
-"""`LruEviction`: keep the sessions used last."""
+"""Eviction of the least recently used sessions."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
+
+from cachetools import LRUCache
 
 from ..errors import ConfigurationError
 
@@ -12,15 +13,15 @@ __all__ = ["LruEviction"]
 
 
 class LruEviction:
-    """Keeps `max_sessions` sessions and proposes those that were not used for longest.
+    """Eviction strategy that keeps a fixed number of sessions and proposes the least recently used ones.
 
-    A proposed session no longer counts against the limit; a new use withdraws the proposal.
+    A proposed session no longer counts toward the limit. A new use of it withdraws the proposal.
 
     Args:
-        max_sessions: how many to keep, at least 1.
+        max_sessions: The number of sessions to keep, at least 1.
 
     Raises:
-        ConfigurationError: if `max_sessions` is not a whole number of at least 1.
+        ConfigurationError: If `max_sessions` is not an integer of at least 1.
 
     Example:
         >>> lru = LruEviction(2)
@@ -30,25 +31,25 @@ class LruEviction:
 
     def __init__(self, max_sessions: int = 1000) -> None:
         if not isinstance(max_sessions, int) or isinstance(max_sessions, bool) or max_sessions < 1:
-            raise ConfigurationError(f"max_sessions must be a whole number of at least 1, not {max_sessions!r}")
+            raise ConfigurationError(f"max_sessions must be an integer of at least 1, got {max_sessions!r}")
         self.max_sessions = max_sessions
         self._lock = Lock()
-        self._kept: OrderedDict[Hashable, None] = OrderedDict()
+        self._kept: LRUCache[Hashable, None] = LRUCache(max_sessions)
+        # A cache forgets what it drops. The contract proposes a session until `forget` confirms it.
         self._proposed: dict[Hashable, None] = {}
 
     def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
-        """Record a use of `session_id` and return the sessions over the limit, least recently used first."""
+        """Record a use of a session and return the sessions over the limit, least recently used first."""
         with self._lock:
             self._proposed.pop(session_id, None)
-            self._kept[session_id] = None
-            self._kept.move_to_end(session_id)
-            while len(self._kept) > self.max_sessions:
-                oldest, _ = self._kept.popitem(last=False)
+            if session_id not in self._kept and len(self._kept) == self.max_sessions:
+                oldest, _ = self._kept.popitem()
                 self._proposed[oldest] = None
+            self._kept[session_id] = None
             return tuple(self._proposed)
 
     def forget(self, session_id: Hashable) -> None:
-        """Drop what is known of `session_id`."""
+        """Drop the record of a session."""
         with self._lock:
             self._kept.pop(session_id, None)
             self._proposed.pop(session_id, None)

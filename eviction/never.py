@@ -1,4 +1,4 @@
-"""`NeverEvict`: keep every session."""
+"""Eviction of no session."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ __all__ = ["NeverEvict"]
 
 
 class NeverEvict:
-    """Proposes nothing: sessions stay until they are cleared, so memory grows with their number.
+    """Eviction strategy that proposes nothing: sessions stay until they are cleared.
 
-    Right for a fixed, small number of sessions, or where the application clears each one itself.
+    Memory grows with the number of sessions. Use it for a fixed, small number of sessions, or if the application clears
+    each session itself.
 
     Example:
         >>> NeverEvict().touch("ann")
@@ -18,11 +19,11 @@ class NeverEvict:
     """
 
     def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
-        """Return nothing."""
+        """Return an empty tuple."""
         return ()
 
     def forget(self, session_id: Hashable) -> None:
-        """Do nothing; there is nothing to forget."""
+        """Do nothing."""
 
     def __repr__(self) -> str:
         return "NeverEvict()"

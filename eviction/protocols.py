@@ -1,4 +1,4 @@
-"""What an eviction strategy is."""
+"""Protocol of eviction strategies."""
 
 from __future__ import annotations
 
@@ -7,38 +7,37 @@ from typing import Protocol, runtime_checkable
 
 from ..errors import ConfigurationError
 
-__all__ = ["EvictionStrategy", "checked_strategy"]
+__all__ = ["EvictionStrategy", "validate_strategy"]
 
 
 @runtime_checkable
 class EvictionStrategy(Protocol):
-    """Decides which sessions to forget. Lazy: it acts only when a session is used; it owns no thread.
+    """Decides which sessions to evict. It acts only when a session is used and runs no thread.
 
-    A strategy proposes and is told; it never removes anything itself. What it proposed stays proposed, on every later
-    `touch`, until `forget` confirms it (a session in the middle of a turn is kept until the turn ends) or the session
-    is used again. The session being touched is not proposed by its own touch; `AlwaysEvict` alone differs, on purpose.
-    One strategy serves one table of sessions. Implementations are safe to call from several threads, quick, and do not
-    call back into that table.
+    A strategy proposes sessions; their owner removes them and confirms each removal with `forget`. A session in the
+    middle of a turn stays until the turn ends. Every `touch` proposes a session again until `forget` confirms its
+    removal or the session is used again. `touch` never proposes its own session; only `AlwaysEvict` does.
+
+    One strategy serves one table of sessions. Implementations are thread-safe and fast, and do not call that table.
     """
 
     def touch(self, session_id: Hashable) -> Sequence[Hashable]:
-        """Record a use of `session_id`, now, and return the sessions to forget, oldest first."""
+        """Record a use of a session now and return the sessions to evict, oldest first."""
         ...
 
     def forget(self, session_id: Hashable) -> None:
-        """Take note that `session_id` is gone, whoever removed it. An unknown id is ignored."""
+        """Drop the record of a removed session, whoever removed it. Ignore an unknown id."""
         ...
 
 
-def checked_strategy(eviction: EvictionStrategy) -> EvictionStrategy:
-    """Return `eviction` if it is a strategy.
+def validate_strategy(eviction: EvictionStrategy) -> None:
+    """Validate that an object is an eviction strategy.
 
     Raises:
-        ConfigurationError: if it lacks a method or is a class.
+        ConfigurationError: If it lacks a method or is a class.
     """
     if isinstance(eviction, type) or not isinstance(eviction, EvictionStrategy):
         raise ConfigurationError(
-            f"{eviction!r} is not an eviction strategy: it needs the methods touch and forget, "
-            "and it must be an instance, not a class"
+            f"an eviction strategy must be an instance (not a class) with the methods touch and forget, "
+            f"got {eviction!r}"
         )
-    return eviction

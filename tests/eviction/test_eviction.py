@@ -1,4 +1,4 @@
-"""Eviction strategies: each against its contract, a naive model, and its own promises."""
+"""Tests of the eviction strategies: the contract, comparison with naive models, and each strategy's own promises."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TestNeverContract(EvictionSuite):
 
 
 class NaiveLru:
-    """What `LruEviction` promises, said with two lists."""
+    """Model of `LruEviction` made of two lists."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -83,7 +83,7 @@ class NaiveLru:
 
 
 class NaiveTtl:
-    """What `TtlEviction` promises without a cap: every session but the current one that was idle for `ttl`."""
+    """Model of `TtlEviction` without a cap: proposes every idle session but the current one."""
 
     def __init__(self, ttl: float, clock: FakeClock) -> None:
         self.ttl, self.clock = ttl, clock
@@ -111,7 +111,7 @@ STEPS = st.lists(
 
 
 def replay(steps: Sequence[tuple[str, Any]], strategy: EvictionStrategy, naive: Any, clock: FakeClock) -> None:
-    """Do the same with both and compare after every touch; ``evict`` is a touch whose proposals are confirmed."""
+    """Run the same steps on both and compare after every touch; ``evict`` touches and confirms the proposals."""
     for action, value in steps:
         if action == "advance":
             clock.advance(value)
@@ -127,20 +127,18 @@ def replay(steps: Sequence[tuple[str, Any]], strategy: EvictionStrategy, naive: 
 
 
 @given(STEPS, st.integers(1, 5))
-def test_lru_does_what_the_naive_model_does(steps: Sequence[tuple[str, Any]], limit: int) -> None:
+def test_lru_matches_naive_model(steps: Sequence[tuple[str, Any]], limit: int) -> None:
     replay(steps, LruEviction(limit), NaiveLru(limit), FakeClock())
 
 
 @given(STEPS, st.integers(1, 12))
-def test_ttl_does_what_the_naive_model_does(steps: Sequence[tuple[str, Any]], ttl: int) -> None:
+def test_ttl_matches_naive_model(steps: Sequence[tuple[str, Any]], ttl: int) -> None:
     clock = FakeClock()
     replay(steps, TtlEviction(ttl, clock=clock), NaiveTtl(ttl, clock), clock)
 
 
 @given(STEPS, st.integers(1, 5), st.integers(1, 12))
-def test_a_composite_proposes_what_any_of_its_strategies_proposes(
-    steps: Sequence[tuple[str, Any]], limit: int, ttl: int
-) -> None:
+def test_composite_proposes_the_union(steps: Sequence[tuple[str, Any]], limit: int, ttl: int) -> None:
     clock = FakeClock()
     lru, idle = NaiveLru(limit), NaiveTtl(ttl, clock)
 
@@ -156,7 +154,7 @@ def test_a_composite_proposes_what_any_of_its_strategies_proposes(
 
 
 @given(STEPS)
-def test_always_proposes_all_that_is_not_forgotten_and_never_proposes_nothing(steps: Sequence[tuple[str, Any]]) -> None:
+def test_always_proposes_all_and_never_proposes_none(steps: Sequence[tuple[str, Any]]) -> None:
     alive: list[Hashable] = []
 
     class NaiveAlways:
@@ -175,7 +173,7 @@ def test_always_proposes_all_that_is_not_forgotten_and_never_proposes_nothing(st
 
 
 @given(st.integers(1, 5), st.integers(1, 40))
-def test_ttl_takes_up_a_crowd_bit_by_bit_and_misses_none(cap: int, crowd: int) -> None:
+def test_max_per_touch_limits_each_touch_and_loses_no_session(cap: int, crowd: int) -> None:
     clock = FakeClock()
     ttl = TtlEviction(10, clock=clock, max_per_touch=cap)
     for number in range(crowd):
@@ -192,7 +190,7 @@ def test_ttl_takes_up_a_crowd_bit_by_bit_and_misses_none(cap: int, crowd: int) -
     assert ttl.touch("current") == ()
 
 
-def test_proposals_that_are_not_confirmed_do_not_hold_up_a_capped_ttl() -> None:
+def test_unconfirmed_proposals_do_not_count_toward_max_per_touch() -> None:
     clock = FakeClock()
     ttl = TtlEviction(10, clock=clock, max_per_touch=1)
     ttl.touch("in a long turn")
@@ -202,7 +200,7 @@ def test_proposals_that_are_not_confirmed_do_not_hold_up_a_capped_ttl() -> None:
     assert ttl.touch("current") == ("in a long turn", "idle")
 
 
-def test_idle_time_starts_anew_with_every_use() -> None:
+def test_a_use_restarts_the_idle_time() -> None:
     clock = FakeClock()
     ttl = TtlEviction(timedelta(minutes=1), clock=clock)
     ttl.touch("busy")
@@ -213,7 +211,7 @@ def test_idle_time_starts_anew_with_every_use() -> None:
     assert ttl.touch("other") == ("idle",)
 
 
-def test_the_current_session_is_renewed_even_if_it_was_idle_for_too_long() -> None:
+def test_touch_renews_an_expired_session() -> None:
     clock = FakeClock()
     ttl = TtlEviction(10, clock=clock)
     ttl.touch("a")
@@ -223,18 +221,30 @@ def test_the_current_session_is_renewed_even_if_it_was_idle_for_too_long() -> No
     assert ttl.touch("b") == ()
 
 
-def test_a_use_withdraws_the_proposal() -> None:
+def test_a_held_back_session_that_is_used_or_forgotten_is_not_proposed() -> None:
+    """`max_per_touch` holds back expired sessions; a use or a removal takes them off the waiting list."""
+    clock = FakeClock()
+    ttl = TtlEviction(10, clock=clock, max_per_touch=1)
+    for session_id in ("a", "b", "c", "d"):
+        ttl.touch(session_id)
+    clock.advance(10)
+    assert ttl.touch("current") == ("a",)
+    ttl.forget("b")
+    assert ttl.touch("c") == ("a", "d")
+
+
+def test_a_use_withdraws_a_proposal() -> None:
     lru = LruEviction(1)
     lru.touch("a")
     assert lru.touch("b") == ("a",)
     assert lru.touch("a") == ("b",)
 
 
-def test_always_evict_in_a_composite_still_proposes_the_current_session() -> None:
+def test_always_in_a_composite_proposes_the_current_session() -> None:
     assert CompositeEviction(AlwaysEvict(), LruEviction(10)).touch("a") == ("a",)
 
 
-def test_a_composite_of_one_is_that_one() -> None:
+def test_composite_of_one_strategy() -> None:
     composite = CompositeEviction(LruEviction(1))
     composite.touch("a")
     assert composite.touch("b") == ("a",)
@@ -243,35 +253,35 @@ def test_a_composite_of_one_is_that_one() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "3", None, math.nan])
-def test_lru_refuses_a_limit_that_keeps_nothing(limit: Any) -> None:
+def test_lru_rejects_an_invalid_max_sessions(limit: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"max_sessions.*at least 1"):
         LruEviction(limit)
 
 
 @pytest.mark.parametrize("ttl", [0, -1, timedelta(0), timedelta(seconds=-1), math.nan, math.inf, True, "60", None])
-def test_ttl_refuses_a_time_that_is_not_positive_and_finite(ttl: Any) -> None:
+def test_ttl_rejects_an_invalid_time(ttl: Any) -> None:
     with pytest.raises(ConfigurationError, match="ttl must be"):
         TtlEviction(ttl)
 
 
 @pytest.mark.parametrize("cap", [0, -3, 2.0, True, None])
-def test_ttl_refuses_a_cap_under_which_nothing_would_ever_expire(cap: Any) -> None:
+def test_ttl_rejects_an_invalid_max_per_touch(cap: Any) -> None:
     with pytest.raises(ConfigurationError, match="max_per_touch"):
         TtlEviction(1, max_per_touch=cap)
 
 
-def test_ttl_refuses_a_clock_that_cannot_be_called() -> None:
+def test_ttl_rejects_an_invalid_clock() -> None:
     not_a_clock: Any = 12.5
     with pytest.raises(ConfigurationError, match="clock"):
         TtlEviction(1, clock=not_a_clock)
 
 
 @pytest.mark.parametrize("strategies", [(), (LruEviction,), (LruEviction(1), None), ("lru",)])
-def test_a_composite_refuses_what_is_not_a_strategy(strategies: Any) -> None:
+def test_composite_rejects_invalid_strategies(strategies: Any) -> None:
     with pytest.raises(ConfigurationError):
         CompositeEviction(*strategies)
 
 
-def test_strategies_say_what_they_are() -> None:
+def test_repr() -> None:
     composite = CompositeEviction(LruEviction(5), TtlEviction(60), AlwaysEvict(), NeverEvict())
     assert repr(composite) == "CompositeEviction(LruEviction(5), TtlEviction(60.0), AlwaysEvict(), NeverEvict())"
