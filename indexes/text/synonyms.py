@@ -9,7 +9,7 @@ from .stemming import stem
 
 __all__ = ["synonyms_of"]
 
-# One group of synonyms a line. Only verbs: embeddings cover nouns better.
+# One group of synonyms per line. Verbs only: embeddings cover nouns better.
 _VERBS = """
     create add make new insert
     delete remove erase destroy drop clear

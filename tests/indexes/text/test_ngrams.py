@@ -16,7 +16,7 @@ from toolsearch.indexes.text.ngrams import missing_spans
         ("天气预报", "", {"天气预报"}),
         ("天气预报", "天气", {"预报"}),
         ("天气预报", "预报", {"天气"}),
-        ("天气预报", "天气 预报", {""}),  # the pair in between is no word
+        ("天气预报", "天气 预报", {""}),  # the pair in between is not a word
         ("我要天气预报", "天气", {"我要", "预报"}),
         ("天天向上", "", {"天天向上"}),
         ("ค้นหา", "", {"ค้นหา"}),

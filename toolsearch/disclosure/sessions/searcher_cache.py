@@ -6,7 +6,7 @@ from threading import Event, Lock
 from weakref import WeakValueDictionary
 
 from ...errors import IndexingError
-from ...indexes.protocols import ToolIndex, ToolSearcher
+from ...indexes.protocols import DegradableSearcher, ToolIndex, ToolSearcher
 from .tool_set import ToolSet
 
 __all__ = ["SearcherCache", "SearcherHandle"]
@@ -35,7 +35,7 @@ class SearcherHandle:
     def __init__(self, searcher: ToolSearcher, tools: ToolSet) -> None:
         self.searcher = searcher
         self.tools = tools
-        self.degraded = bool(getattr(searcher, "degraded", False))
+        self.degraded = isinstance(searcher, DegradableSearcher) and bool(searcher.degraded)
 
 
 class _Flight:
