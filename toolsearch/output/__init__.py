@@ -1,14 +1,15 @@
-"""Structured output: answers as values of a type instead of text."""
+"""Structured output: answers as values of a type, instead of text."""
 
 from ..chat.errors import StructuredOutputError
 from ..errors import OutputError
 from .advisor import StructuredOutputAdvisor
-from .converter import OutputConverter, TextOutputConverter, converter_for
+from .converter import NamedOutputConverter, OutputConverter, TextOutputConverter, converter_for
 from .extraction import fenced_blocks, unfenced
 from .json_converter import JsonOutputConverter
 
 __all__ = [
     "JsonOutputConverter",
+    "NamedOutputConverter",
     "OutputConverter",
     "OutputError",
     "StructuredOutputAdvisor",

@@ -1,4 +1,4 @@
-"""`StructuredOutputAdvisor`: asks for an answer of a type, checks it, and asks again where it does not fit."""
+"""Structured output: an advisor that asks for an answer of a type and asks again if the answer does not fit."""
 
 from __future__ import annotations
 
@@ -17,37 +17,44 @@ from ..loop.tool_calling import ToolCallingAdvisor, has_tool_calls
 from ..messages import AssistantMessage, Message, Usage, UserMessage
 from ..text import short_repr
 from ..tools.names import wire_name
-from .converter import OutputConverter, converter_for
+from .converter import NamedOutputConverter, OutputConverter, converter_for
 
 __all__ = ["StructuredOutputAdvisor", "with_structured_output"]
 
-_ORDER = 800
-_CUT_OFF = ("length", "max_tokens", "max_output_tokens")
-_REFUSED = ("content_filter", "refusal", "safety")
-_EXCERPT = 200
+_DEFAULT_ORDER = 800
+_CUT_OFF_REASONS = ("length", "max_tokens", "max_output_tokens")
+_REFUSAL_REASONS = ("content_filter", "refusal", "safety")
+MAX_EXCERPT_CHARACTERS = 200
 
 
 class StructuredOutputAdvisor:
-    """Has the model answer with a value of a type; the response's `value` holds it.
+    """Asks for an answer of a type, validates it, and asks again if it does not fit.
 
-    ``client.call(..., output_type=T)`` adds one for the call. Add one yourself to set its options, for a call or
-    for a client; then `output_type` of a call replaces the type and keeps the options.
+    The value is `ChatResponse.output`. ``client.call(..., output_type=T)`` adds an advisor for the call. Pass one
+    yourself to set its options, for a call or for a client. The `output_type` of a call then replaces the type and
+    keeps the options.
 
-    It sits inside the tool loop. A response that asks for tools passes untouched, so a round is never repeated
-    because it is no answer; a text is checked, and one that does not fit is sent back with what is wrong with it,
-    at most `retries` times in a turn. Only the accepted answer enters the conversation and a stream; the usage
-    counts all attempts. Results returned direct and the end at a limit are not checked: `value` is None there.
+    The advisor is inside the tool loop. A response with tool calls passes unchanged. A text that does not fit is sent
+    back with its problems, at most `retries` times in a turn. Only the accepted answer enters the conversation and a
+    stream; the usage counts all attempts. Direct results of tools, and turns that end at a limit, are not validated;
+    their `output` is None.
 
     Args:
-        output: the type or an `OutputConverter`; None only sets the options for calls with a `output_type`.
-        retries: how often a turn's answers are sent back; 0 takes the first one or none.
-        validate: False checks nothing: streams are live, and `value` is None if the answer cannot be read.
-        native: hold the provider to the schema where the model can (`ChatModel`), else tell the model in words;
-            False always uses words. Words go to the end of the last user message: of what a provider has cached,
-            only that turn changes.
-        instructions: whether the model is told in words; by default if the provider is not held to the schema.
-        raise_on_failure: False returns the last response, with `value` None, where no answer could be accepted.
-        order: its place in the chain, which must be inside the tool loop, and further in than a memory.
+        output: The type, or an `OutputConverter`. None only sets the options for calls with an `output_type`.
+        retries: Number of answers in a turn that are sent back. With 0, the first answer must fit.
+        validate: Whether answers are validated. If False, streams are live, and `output` is None for an answer that
+            cannot be parsed.
+        native: Whether to let the provider enforce the schema, if the model supports it (`OutputSchemaModel`).
+            Otherwise the schema is described in instructions. These are appended to the last user message, so the
+            cached start of the prompt stays the same.
+        instructions: Whether to describe the schema in instructions. By default, only if the provider does not enforce
+            it.
+        raise_on_failure: Whether to raise an error if no answer is accepted. If False, the last response is returned,
+            and its `output` is None.
+        order: Position in the chain. The advisor must be inside the tool loop and inside a memory.
+
+    Raises:
+        ConfigurationError: If an argument cannot work.
 
     Example:
         >>> from toolsearch import ChatClient
@@ -67,10 +74,10 @@ class StructuredOutputAdvisor:
         native: bool = True,
         instructions: bool | None = None,
         raise_on_failure: bool = True,
-        order: int = _ORDER,
+        order: int = _DEFAULT_ORDER,
     ) -> None:
-        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
-            raise ConfigurationError(f"retries must be 0 or more, not {retries!r}")
+        if retries < 0:
+            raise ConfigurationError(f"retries must be 0 or more, got {retries!r}")
         self.converter = None if output is None else converter_for(output)
         self.retries = retries
         self.validate = validate
@@ -80,7 +87,7 @@ class StructuredOutputAdvisor:
         self.order = order
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
-        """Ask for an answer that fits. A `ChatClient` runs it in two parts instead, around and inside its tool loop."""
+        """Ask for an answer that fits. A `ChatClient` runs two advisors instead, outside and inside its tool loop."""
         if self.converter is None:
             response: ChatResponse = yield request
             return response
@@ -88,8 +95,8 @@ class StructuredOutputAdvisor:
             yield from _Attempts(self, self.converter, native=False, should_continue=has_tool_calls).advise(request)
         )
 
-    def _for(self, output: object, order: int) -> StructuredOutputAdvisor:
-        """The same options for another type."""
+    def _with_type(self, output: object) -> StructuredOutputAdvisor:
+        """Return an advisor with the same options for another type."""
         return StructuredOutputAdvisor(
             output,
             retries=self.retries,
@@ -97,42 +104,47 @@ class StructuredOutputAdvisor:
             native=self.native,
             instructions=self.instructions,
             raise_on_failure=self.raise_on_failure,
-            order=order,
+            order=self.order,
         )
 
 
 def with_structured_output(advisors: Sequence[Advisor], output_type: object, model: ChatModel) -> tuple[Advisor, ...]:
-    """Return the chain of one call with its structured output in place.
+    """Return the chain of one call with its structured output.
 
     Args:
-        advisors: the chain, in order, with its tool loop.
-        output_type: the call's; None leaves what is in the chain.
-        model: the client's.
+        advisors: The chain, from the outermost advisor to the innermost, with its tool loop.
+        output_type: The `output_type` of the call. None keeps the type of an advisor in the chain.
+        model: The model of the client.
 
     Raises:
-        ConfigurationError: for a wrong type, two such advisors, or one further out than the tool loop or a memory.
+        ConfigurationError: If the type is not supported, if there are two such advisors, or if the advisor is outside
+            the tool loop or outside a memory.
     """
     given = [advisor for advisor in advisors if isinstance(advisor, StructuredOutputAdvisor)]
     if output_type is None and not given:
         return tuple(advisors)
     if len(given) > 1:
         raise ConfigurationError(
-            f"a chain has one StructuredOutputAdvisor, this one has {len(given)}; for another type in one call use "
-            "output_type="
+            f"a chain must have one StructuredOutputAdvisor, got {len(given)}; pass output_type= for another type in "
+            "one call"
         )
     loop = next((advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor)), None)
     outer = [advisor for advisor in advisors if isinstance(advisor, ToolCallingAdvisor | TurnMemoryProvider)]
-    chosen = given[0] if given else StructuredOutputAdvisor(order=max([_ORDER, *(advisor.order for advisor in outer)]))
+    chosen = (
+        given[0]
+        if given
+        else StructuredOutputAdvisor(order=max([_DEFAULT_ORDER, *(advisor.order for advisor in outer)]))
+    )
     if output_type is not None:
-        chosen = chosen._for(output_type, chosen.order)
+        chosen = chosen._with_type(output_type)
     others = [advisor for advisor in advisors if not isinstance(advisor, StructuredOutputAdvisor)]
     if chosen.converter is None:
         return tuple(others)
     for advisor in outer:
         if chosen.order < advisor.order:
             raise ConfigurationError(
-                f"StructuredOutputAdvisor(order={chosen.order}) is further out than {type(advisor).__name__}"
-                f"(order={advisor.order}), which would run again, or store, with every retry; give it a higher order"
+                f"StructuredOutputAdvisor must be inside {type(advisor).__name__}(order={advisor.order}), which would "
+                f"run or store every retry; give it a higher order, got {chosen.order}"
             )
     attempts = _Attempts(
         chosen,
@@ -146,14 +158,14 @@ def with_structured_output(advisors: Sequence[Advisor], output_type: object, mod
 
 
 class _Acceptance:
-    """The part around the tool loop: nothing of the turn is shown before its answer is accepted."""
+    """Advisor around the tool loop: buffers a stream until the answer is accepted."""
 
     def __init__(self, attempts: _Attempts) -> None:
         self.order = attempts.order
         self._attempts = attempts
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
-        self._attempts.begin()
+        self._attempts.reset()
         if self._attempts.options.validate:
             request = request.replace(buffered=True)
         response: ChatResponse = yield request
@@ -161,7 +173,7 @@ class _Acceptance:
 
 
 class _Attempts:
-    """The part inside the tool loop, for one turn: each answer is checked, and the attempts are counted."""
+    """Advisor inside the tool loop, for one turn: validates each answer and counts the attempts."""
 
     def __init__(
         self,
@@ -174,21 +186,21 @@ class _Attempts:
         self.order = options.order
         self.options = options
         self._converter = converter
-        self._more_rounds = should_continue
+        self._should_continue = should_continue
         schema = converter.schema if native else None
-        self._schema = None if schema is None else OutputSchema(_name(converter), schema)
-        in_words = schema is None if options.instructions is None else options.instructions
-        self._instructions = converter.instructions if in_words else ""
-        self.begin()
+        self._schema = None if schema is None else OutputSchema(_schema_name(converter), schema)
+        instructs = schema is None if options.instructions is None else options.instructions
+        self._instructions = converter.instructions if instructs else ""
+        self.reset()
 
-    def begin(self) -> None:
-        """Count from the start: a turn begins, or is begun again by an advisor around it."""
-        self._left = self.options.retries
-        self._made = 0
+    def reset(self) -> None:
+        """Reset the counts, because a turn starts, or because an outer advisor runs it again."""
+        self._retries_left = self.options.retries
+        self._attempts_made = 0
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
         request = request.replace(
-            messages=_instructed(request.messages, self._instructions),
+            messages=_add_instructions(request.messages, self._instructions),
             output_schema=self._schema,
             buffered=request.buffered or self.options.validate,
         )
@@ -197,66 +209,66 @@ class _Attempts:
             response: ChatResponse = yield sent
             usage += response.usage
             response = response.replace(usage=usage)
-            if response.tool_calls or self._more_rounds(response):
+            if response.tool_calls or self._should_continue(response):
                 return response
-            self._made += 1
+            self._attempts_made += 1
             try:
                 return response.replace(output=self._converter.parse(response.text))
             except ValueError as error:
                 failure = error
-            hopeless = _hopeless(response)
-            if hopeless or not self._left or not self.options.validate:
-                return self._given_up(response, failure, hopeless)
-            self._left -= 1
-            sent = request.replace(messages=self._sent_back(request.messages, response.text, failure))
+            final_problem = _find_final_problem(response)
+            if final_problem or self._retries_left <= 0 or not self.options.validate:
+                return self._give_up(response, failure, final_problem)
+            self._retries_left -= 1
+            sent = request.replace(messages=self._with_feedback(request.messages, response.text, failure))
 
-    def _given_up(self, response: ChatResponse, failure: ValueError, hopeless: str) -> ChatResponse:
+    def _give_up(self, response: ChatResponse, failure: ValueError, final_problem: str) -> ChatResponse:
         if not (self.options.validate and self.options.raise_on_failure):
             return response
-        problem = hopeless or str(failure)
-        attempts = f"{self._made} attempt{'s' * (self._made != 1)}"
-        message = f"the answer cannot be used, after {attempts}: {problem}"
+        problem = final_problem or str(failure)
+        attempts = f"{self._attempts_made} attempt{'s' * (self._attempts_made != 1)}"
+        message = f"no answer fits the requested type after {attempts}: {problem}"
         raise StructuredOutputError(message, response=response, problem=problem) from failure
 
-    def _sent_back(self, messages: Sequence[Message], answer: str, failure: ValueError) -> tuple[Message, ...]:
-        """The round's messages with the latest answer and what is wrong with it; earlier attempts are left out."""
-        # There are servers that take a schema and neither follow it nor show it to the model.
-        how = self._converter.instructions if self._schema is not None and not self._instructions else ""
-        text = f"{failure}\n\nGive the whole answer again, corrected. {how}".rstrip()
+    def _with_feedback(self, messages: Sequence[Message], answer: str, failure: ValueError) -> tuple[Message, ...]:
+        """Return the messages of the round with the latest answer and its problems, without earlier attempts."""
+        # Some servers accept a schema, but neither enforce it nor show it to the model.
+        reminder = self._converter.instructions if self._schema is not None and not self._instructions else ""
+        text = f"{failure}\n\nGive the whole answer again, corrected. {reminder}".rstrip()
         if answer.strip():
             return (*messages, AssistantMessage(answer), UserMessage(text))
-        return _said(messages, text)  # providers refuse an empty message
+        return _append_user_text(messages, text)  # providers reject an empty message
 
 
-def _said(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
-    """The messages with `text` from the user at the end; never two user messages in a row, as some models refuse."""
+def _append_user_text(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
+    """Append user text to the messages. Some models reject two user messages in a row, so it joins the last one."""
     if messages and isinstance(last := messages[-1], UserMessage):
         return (*messages[:-1], replace(last, text=f"{last.text}\n\n{text}" if last.text else text))
     return (*messages, UserMessage(text))
 
 
-def _instructed(messages: Sequence[Message], instructions: str) -> tuple[Message, ...]:
-    """The messages with `instructions` at the end of the last user message, once however often it is done."""
+def _add_instructions(messages: Sequence[Message], instructions: str) -> tuple[Message, ...]:
+    """Append instructions to the last user message, unless it contains them already."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if isinstance(message, UserMessage):
             if not instructions or instructions in message.text:
                 return tuple(messages)
-            return (*_said(messages[: position + 1], instructions), *messages[position + 1 :])
+            return (*_append_user_text(messages[: position + 1], instructions), *messages[position + 1 :])
     return (*messages, UserMessage(instructions)) if instructions else tuple(messages)
 
 
-def _hopeless(response: ChatResponse) -> str:
-    """Why asking again would not help, if it would not."""
+def _find_final_problem(response: ChatResponse) -> str:
+    """Return the reason why asking again cannot help, or an empty string."""
     reason = response.finish_reason.casefold()
-    if reason in _CUT_OFF:
+    if reason in _CUT_OFF_REASONS:
         return f"the answer was cut off (finish reason {response.finish_reason!r}); allow more output tokens"
-    if reason in _REFUSED:
-        excerpt = short_repr(response.text, _EXCERPT)
+    if reason in _REFUSAL_REASONS:
+        excerpt = short_repr(response.text, MAX_EXCERPT_CHARACTERS)
         return f"the model refused to answer (finish reason {response.finish_reason!r}): {excerpt}"
     return ""
 
 
-def _name(converter: OutputConverter) -> str:
-    name = getattr(converter, "name", "")
-    return wire_name(name if isinstance(name, str) and name else "answer")
+def _schema_name(converter: OutputConverter) -> str:
+    name = converter.name if isinstance(converter, NamedOutputConverter) else ""
+    return wire_name(name or "answer")

@@ -1,4 +1,4 @@
-"""`OutputConverter`: what an answer has to look like, and how its text becomes a value."""
+"""Output converters: they describe the format of an answer to the model and parse the answer."""
 
 from __future__ import annotations
 
@@ -8,37 +8,56 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..errors import ConfigurationError
 
-__all__ = ["OutputConverter", "TextOutputConverter", "converter_for"]
+__all__ = ["NamedOutputConverter", "OutputConverter", "TextOutputConverter", "converter_for"]
 
 
 @runtime_checkable
 class OutputConverter(Protocol):
-    """Says what an answer has to look like and reads it. Write one for a format other than JSON.
+    """Describes the format of an answer to the model and parses the answer. Write one for formats other than JSON.
 
-    It may also have a ``name``, of the form for providers that are sent the schema.
+    A converter can also implement `NamedOutputConverter`.
+
+    Example:
+        >>> isinstance(TextOutputConverter(), OutputConverter)
+        True
     """
 
     @property
     def instructions(self) -> str:
-        """What the model is told in words; empty to tell it nothing."""
+        """Instructions for the model. An empty string gives none."""
         ...
 
     @property
     def schema(self) -> Mapping[str, Any] | None:
-        """A JSON Schema of an object that a provider can hold the answer to; None where the answer is not JSON."""
+        """JSON Schema of an object that a provider can enforce, or None if the answer is not JSON."""
         ...
 
     def parse(self, text: str) -> Any:
-        """Return what an answer says. It runs between two rounds, so it should not wait for anything.
+        """Return the value of an answer. It is called between two rounds, so it must not block.
 
         Raises:
-            OutputError: (or another `ValueError`) if it cannot be read; the text tells the model what to change.
+            OutputError: If the answer cannot be parsed; any other `ValueError` works too. The message tells the model
+                what to change.
         """
         ...
 
 
+@runtime_checkable
+class NamedOutputConverter(Protocol):
+    """Optional part of an `OutputConverter`: a name for the schema.
+
+    Attributes:
+        name: Name that is sent to the provider with the schema. Without it, the name is ``"answer"``.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the schema."""
+        ...
+
+
 class TextOutputConverter:
-    """Any answer will do, and its value is its text: what ``output_type=str`` means.
+    """A converter that accepts any answer and returns its text. ``output_type=str`` selects it.
 
     Example:
         >>> TextOutputConverter().parse("Hello!")
@@ -49,15 +68,18 @@ class TextOutputConverter:
     schema: Mapping[str, Any] | None = None
 
     def parse(self, text: str) -> str:
-        """Return the text."""
+        """Return `text`."""
         return text
 
 
 def converter_for(output: object) -> OutputConverter:
-    """Return the converter of a type, or a converter itself.
+    """Return the converter for a type. A converter is returned as it is.
+
+    Args:
+        output: A type that pydantic reads, or an `OutputConverter`.
 
     Raises:
-        ConfigurationError: for what is neither, and for types that JSON cannot express.
+        ConfigurationError: If it is neither, or if JSON cannot express the type.
 
     Example:
         >>> converter_for(list[int]).parse("Here you are: [1, 2]")
@@ -65,19 +87,19 @@ def converter_for(output: object) -> OutputConverter:
     """
     if isinstance(output, OutputConverter):
         if isinstance(output, type):
-            raise ConfigurationError(f"{output.__name__} is a class of converters; pass an instance of it")
+            raise ConfigurationError(f"output must be an instance of a converter, got the class {output.__name__}")
         return output
     if output is str:
         return TextOutputConverter()
     try:
         return _json_converter(output)
-    except TypeError:  # a type that cannot be hashed, such as one annotated with a list
+    except TypeError:  # an unhashable type, such as one annotated with a list
         return _json_converter.__wrapped__(output)
 
 
 @lru_cache(maxsize=256)
 def _json_converter(output: object) -> OutputConverter:
-    """Kept, as reading a type takes longer than everything else in a call."""
+    """Return the converter for a type. Cached, because it takes longer to create than the rest of a call."""
     from .json_converter import JsonOutputConverter
 
     return JsonOutputConverter(output)

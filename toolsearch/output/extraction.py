@@ -1,4 +1,4 @@
-"""Finding the answer in what a model wrote around it: fences, prefaces, afterthoughts, reasoning. No types here."""
+"""Extraction of JSON from an answer with code fences, reasoning, or text before and after."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Found", "JsonSearch", "fenced_blocks", "unfenced"]
+__all__ = ["JsonCandidate", "JsonSearch", "fenced_blocks", "remove_reasoning", "unfenced"]
 
-# A tag that closes reasoning ends a line; one inside a JSON text does not.
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>|\A.*</think>[ \t]*$", re.M | re.S)
-# A fence ends on a line of its own, so that one inside a JSON text, which has no line breaks in it, does not end it.
+# The tag that closes the reasoning stands at the end of a line; one inside a JSON string does not.
+_REASONING = re.compile(r"\A\s*<think>.*?</think>|\A.*</think>[ \t]*$", re.M | re.S)
+# A closing fence stands on a line of its own, so a fence inside a JSON string does not close the block.
 _FENCE = re.compile(r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n`]*\n(?P<text>.*?)^[ \t]*(?P=fence)[ \t]*$", re.M | re.S)
 _BRACKET = re.compile(r'[\]\[{}"]')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 _START = re.compile(r"[\[{]")
-# How an object or an array begins, also a broken one, and how a bracket in prose does not.
-_MEANT = re.compile(r"""\{\s*(?:["'}\d]|\w+\s*:|$)|\[\s*(?:[]"'\[{\d-]|true|false|null|$)""")
+# The start of an object or an array, also of an invalid one, as opposed to a bracket in prose.
+_JSON_START = re.compile(r"""\{\s*(?:["'}\d]|\w+\s*:|$)|\[\s*(?:[]"'\[{\d-]|true|false|null|$)""")
 _BLANK = " \t\r\n\ufeff\u200b"
-_MOST_TRIED = 50
+MAX_CANDIDATES = 50
 
-# Line breaks inside strings are no JSON, but models write them, and what they mean is plain.
+# Not strict: JSON forbids line breaks inside strings, but models write them.
 _DECODER = json.JSONDecoder(strict=False)
 
 
 def fenced_blocks(text: str) -> list[str]:
-    """Return what stands in code fences, in order.
+    """Return the contents of all code fences, in order.
 
     Example:
         >>> fenced_blocks("Here:\\n```json\\n[1]\\n```\\nor\\n~~~\\n[2]\\n~~~")
@@ -37,7 +37,9 @@ def fenced_blocks(text: str) -> list[str]:
 
 
 def unfenced(text: str) -> str:
-    """Return the first fenced block of an answer, or all of it where there is none; for converters of other formats.
+    """Return the content of the first code fence in an answer, or the whole answer if it has none.
+
+    Reasoning is removed. Use it in a converter for a format other than JSON.
 
     Example:
         >>> unfenced("Here you are:\\n```yaml\\ncity: Gouda\\n```\\nAnything else?")
@@ -45,22 +47,22 @@ def unfenced(text: str) -> str:
         >>> unfenced("city: Gouda")
         'city: Gouda'
     """
-    answer = without_thoughts(text)
+    answer = remove_reasoning(text)
     return next(iter(fenced_blocks(answer)), answer)
 
 
-def without_thoughts(text: str) -> str:
-    """The text after a model's reasoning, which some servers leave in the answer."""
-    return _THOUGHTS.sub("", text, count=1).strip(_BLANK)
+def remove_reasoning(text: str) -> str:
+    """Return `text` without the reasoning of the model, which some servers leave at the start of the answer."""
+    return _REASONING.sub("", text, count=1).strip(_BLANK)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JsonCandidate:
     """A JSON value in an answer.
 
     Args:
-        text: the JSON as it was written.
-        value: what it says.
+        text: The JSON as the model wrote it.
+        value: The decoded value.
     """
 
     text: str
@@ -68,74 +70,77 @@ class Found:
 
 
 class JsonSearch:
-    """Looks for JSON values in an answer, the likeliest first: all of it, then its fenced blocks, then within the text.
+    """Iterable of the JSON values in an answer: the whole answer, then its code fences, then values within the text.
 
-    What stands inside of something broken is never taken for the answer.
+    A value inside invalid JSON is never returned.
+
+    Args:
+        text: The answer of the model.
 
     Attributes:
-        problem: what is wrong with the first thing that was meant to be JSON and is not; empty if nothing was.
+        problem: The error in the first invalid JSON, or an empty string. It is set while iterating.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self.problem = ""
 
-    def __iter__(self) -> Iterator[Found]:
-        """Yield each value once."""
+    def __iter__(self) -> Iterator[JsonCandidate]:
+        """Yield each distinct value once."""
         seen: set[str] = set()
         for found in self._candidates():
             if found.text not in seen:
                 seen.add(found.text)
                 yield found
 
-    def _candidates(self) -> Iterator[Found]:
+    def _candidates(self) -> Iterator[JsonCandidate]:
         whole = self._text.strip(_BLANK)
-        if (found := _whole(whole)) is not None:
+        if (found := _decode_whole(whole)) is not None:
             yield found
             return
-        answer = without_thoughts(whole)
+        answer = remove_reasoning(whole)
         for block in (answer, *fenced_blocks(answer)):
-            if (found := _whole(block)) is not None:
+            if (found := _decode_whole(block)) is not None:
                 yield found
         yield from self._within(answer)
 
-    def _within(self, text: str) -> Iterator[Found]:
-        """The objects and arrays that stand in a text one after the other."""
-        at = tried = 0
-        while tried < _MOST_TRIED and (start := _START.search(text, at)) is not None:
+    def _within(self, text: str) -> Iterator[JsonCandidate]:
+        """Yield the objects and arrays in `text` that are not inside another one."""
+        at = candidates = 0
+        while candidates < MAX_CANDIDATES and (start := _START.search(text, at)) is not None:
             begin = start.start()
-            if not _MEANT.match(text, begin):
+            if not _JSON_START.match(text, begin):
                 at = begin + 1
                 continue
-            tried += 1
+            candidates += 1
             try:
                 value, at = _DECODER.raw_decode(text, begin)
             except RecursionError:
                 self.problem = self.problem or "it is nested too deeply"
                 return
             except json.JSONDecodeError as error:
-                self.problem = self.problem or f"the JSON is broken: {error}"
-                end = _end(text, begin)
+                self.problem = self.problem or f"the JSON is invalid: {error}"
+                end = _find_end(text, begin)
                 if end is None:
                     return
                 at = end
-            except ValueError as error:  # a number of more digits than Python reads
-                self.problem = self.problem or f"the JSON cannot be read: {error}"
+            except ValueError as error:  # a number with more digits than Python accepts
+                self.problem = self.problem or f"the JSON cannot be parsed: {error}"
                 return
             else:
-                yield Found(text[begin:at], value)
+                yield JsonCandidate(text[begin:at], value)
 
 
-def _whole(text: str) -> Found | None:
+def _decode_whole(text: str) -> JsonCandidate | None:
     try:
         value, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return None
-    return Found(text, value) if end == len(text) else None
+    return JsonCandidate(text, value) if end == len(text) else None
 
 
-def _end(text: str, begin: int) -> int | None:
-    """Where the bracket at `begin` closes, strings skipped; None if it does not."""
+def _find_end(text: str, begin: int) -> int | None:
+    """Return the position after the bracket that closes the one at `begin`, ignoring strings; None if there is none."""
     depth, at = 0, begin
     while (found := _BRACKET.search(text, at)) is not None:
         at = found.end()

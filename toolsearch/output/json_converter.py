@@ -1,4 +1,4 @@
-"""`JsonOutputConverter`: answers in JSON, read as any type that pydantic knows."""
+"""Output converter for JSON and any type that pydantic supports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError, OutputError
 from ..text import short_repr
-from .extraction import Found, JsonSearch, without_thoughts
+from .extraction import JsonCandidate, JsonSearch, remove_reasoning
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -17,26 +17,29 @@ __all__ = ["JsonOutputConverter"]
 
 _KEY = "answer"
 _SCALARS = ("string", "integer", "number", "boolean", "null")
-_AROUND_WORDS = " \t\r\n.`*\"'"
-_MOST_PROBLEMS = 8
-_EXCERPT = 200
+_SCALAR_DELIMITERS = " \t\r\n.`*\"'"
+MAX_PROBLEMS = 8
+MAX_EXCERPT_CHARACTERS = 200
 
 
 class JsonOutputConverter:
-    """Asks for JSON and reads it as a type: a pydantic model, a dataclass, a `TypedDict`, ``list[...]``, ``dict``,
-    `Literal`, unions, plain values, or a pydantic `TypeAdapter`.
+    """A converter that asks for JSON and parses it as a type.
 
-    Code fences, a preface, text that follows and reasoning in tags are ignored; the first JSON value that fits is
-    taken. What the type itself tolerates (numbers as text, unknown keys) is up to the type.
+    The type can be a pydantic model, a dataclass, a `TypedDict`, ``list[...]``, ``dict``, `Literal`, a union, a plain
+    type such as ``int``, or a pydantic `TypeAdapter`. The type itself decides what it tolerates, such as numbers as
+    strings and unknown keys.
 
-    A provider is sent a schema with an object at the root, so a type that is none is wrapped in one, under the key
-    ``answer``, and unwrapped when it is read.
+    Code fences, reasoning in tags, and text before and after the JSON are ignored. The first JSON value that fits the
+    type is the answer.
+
+    Providers require a schema with an object at the root. Any other type is wrapped in an object with the key
+    ``answer``, and unwrapped after parsing.
 
     Args:
-        output: the type.
+        output: The type.
 
     Raises:
-        ConfigurationError: for a type that JSON cannot express.
+        ConfigurationError: If JSON cannot express the type.
 
     Example:
         >>> converter = JsonOutputConverter(list[int])
@@ -53,8 +56,8 @@ class JsonOutputConverter:
         plain = _schema(self._adapter, output)
         self._wrapped = plain.get("type") != "object"
         self._scalar = "enum" in plain or "const" in plain or plain.get("type") in _SCALARS
-        self._schema = _in_object(plain) if self._wrapped else plain
-        # A bare list or number cannot be mistaken for the wrapping object, so words need not ask for that.
+        self._schema = _wrap_in_object(plain) if self._wrapped else plain
+        # A bare list or scalar cannot be confused with the wrapper, so the instructions ask for it unwrapped.
         bare = not self._wrapped or self._scalar or plain.get("type") == "array"
         shown = json.dumps(plain if bare else self._schema, ensure_ascii=False, separators=(", ", ": "))
         self._instructions = (
@@ -68,55 +71,55 @@ class JsonOutputConverter:
 
     @property
     def name(self) -> str:
-        """The type's name."""
+        """The name of the type, or ``"answer"``."""
         return self._name
 
     @property
     def instructions(self) -> str:
-        """The schema in words for the model."""
+        """Instructions for the model that contain the schema."""
         return self._instructions
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """The JSON Schema of the type, wrapped in an object where it is none."""
+        """The JSON Schema of the type, wrapped in an object if the type is not an object."""
         return self._schema
 
     def parse(self, text: str) -> Any:
         """Return the first JSON value in `text` that fits the type, as that type.
 
         Raises:
-            OutputError: if there is none; says what is wrong with the longest.
+            OutputError: If there is none. The message explains the problems of the longest JSON value.
         """
         search = JsonSearch(text)
-        misfits: list[tuple[int, ValidationError]] = []
+        mismatches: list[tuple[int, ValidationError]] = []
         for found in search:
             try:
                 return self._convert(found)
             except _validation_error() as error:
-                misfits.append((len(found.text), error))
+                mismatches.append((len(found.text), error))
         if self._scalar:
             try:
-                return self._adapter.validate_python(without_thoughts(text).strip(_AROUND_WORDS))
+                return self._adapter.validate_python(remove_reasoning(text).strip(_SCALAR_DELIMITERS))
             except _validation_error() as error:
-                misfits = misfits or [(0, error)]
-        if misfits:
-            _, worst = max(misfits, key=lambda misfit: misfit[0])
-            raise OutputError(_misfit(worst)) from worst
-        raise OutputError(_nothing(text, search.problem))
+                mismatches = mismatches or [(0, error)]
+        if mismatches:
+            _, worst = max(mismatches, key=lambda mismatch: mismatch[0])
+            raise OutputError(_mismatch_text(worst)) from worst
+        raise OutputError(_missing_json_text(text, search.problem))
 
-    def _convert(self, found: Found) -> Any:
+    def _convert(self, found: JsonCandidate) -> Any:
         value, text = found.value, found.text
         if self._wrapped and isinstance(value, dict) and value.keys() == {_KEY}:
             value = value[_KEY]
             text = text[text.index(":") + 1 : text.rindex("}")]
         try:
-            # As JSON: strict types take a date as text from there only.
+            # Parsed as JSON, because strict types accept a date as a string only from JSON.
             return self._adapter.validate_json(text)
         except _validation_error() as error:
             first = error.errors(include_url=False)[0]
             if first["loc"] or first["type"] not in ("json_invalid", "string_unicode"):
                 raise
-        return self._adapter.validate_python(value)  # what only Python's parser could read
+        return self._adapter.validate_python(value)  # JSON that only Python's parser accepts
 
 
 def _validation_error() -> type[ValidationError]:
@@ -143,11 +146,11 @@ def _adapter(output: object) -> TypeAdapter[Any]:
             reason = str(error).splitlines()[0]
         else:
             return adapter
-    raise _refusal(output, reason)
+    raise _unsupported_type(output, reason)
 
 
 def _schema(adapter: TypeAdapter[Any], output: object) -> dict[str, Any]:
-    """The schema with its definitions, and what it refers to, at the root."""
+    """Return the schema with its definitions at the root, and without a reference at the root."""
     from pydantic.errors import PydanticInvalidForJsonSchema
 
     from ..tools.definition.json_schema import ToolJsonSchema, tidy
@@ -155,22 +158,22 @@ def _schema(adapter: TypeAdapter[Any], output: object) -> dict[str, Any]:
     try:
         schema: dict[str, Any] = tidy(adapter.json_schema(schema_generator=ToolJsonSchema), formats=True)
     except PydanticInvalidForJsonSchema as error:
-        raise _refusal(output, str(error).splitlines()[0]) from error
+        raise _unsupported_type(output, str(error).splitlines()[0]) from error
     definitions = schema.get("$defs", {})
-    while isinstance(reference := schema.get("$ref"), str):  # a type that refers to itself
+    while isinstance(reference := schema.get("$ref"), str):  # a recursive type
         schema = {**definitions[reference.removeprefix("#/$defs/")], "$defs": definitions}
     return schema
 
 
-def _refusal(output: object, reason: str) -> ConfigurationError:
+def _unsupported_type(output: object, reason: str) -> ConfigurationError:
     shown = output.__name__ if isinstance(output, type) else repr(output)
     return ConfigurationError(
-        f"an answer cannot have the type {shown} ({reason}); use a pydantic model, a dataclass, a TypedDict, "
-        "list[...], dict, another type that JSON can express, or an OutputConverter"
+        f"the output type must be one that JSON can express, got {shown} ({reason}); use a pydantic model, "
+        "a dataclass, a TypedDict, list[...], dict, another type that JSON can express, or an OutputConverter"
     )
 
 
-def _in_object(plain: Mapping[str, Any]) -> dict[str, Any]:
+def _wrap_in_object(plain: Mapping[str, Any]) -> dict[str, Any]:
     inner = {key: value for key, value in plain.items() if key != "$defs"}
     wrapped: dict[str, Any] = {
         "type": "object",
@@ -181,21 +184,21 @@ def _in_object(plain: Mapping[str, Any]) -> dict[str, Any]:
     return {**wrapped, "$defs": plain["$defs"]} if "$defs" in plain else wrapped
 
 
-def _misfit(error: ValidationError) -> str:
+def _mismatch_text(error: ValidationError) -> str:
     from ..tools.validation.feedback import conversion_problems
 
-    return "\n".join(["The JSON does not fit what was asked for:", *_listed(conversion_problems("", error))])
+    return "\n".join(["The JSON does not fit what was asked for:", *_list_problems(conversion_problems("", error))])
 
 
-def _listed(problems: Sequence[str]) -> list[str]:
+def _list_problems(problems: Sequence[str]) -> list[str]:
     lines = [f"- {'the answer' + problem[2:] if problem.startswith(chr(39) * 2) else problem}" for problem in problems]
-    if len(lines) > _MOST_PROBLEMS:
-        lines[_MOST_PROBLEMS:] = [f"- and {len(lines) - _MOST_PROBLEMS} more"]
+    if len(lines) > MAX_PROBLEMS:
+        lines[MAX_PROBLEMS:] = [f"- and {len(lines) - MAX_PROBLEMS} more"]
     return lines
 
 
-def _nothing(text: str, problem: str) -> str:
+def _missing_json_text(text: str, problem: str) -> str:
     if not text.strip():
         return "The answer is empty; JSON was asked for."
-    excerpt = short_repr(text.strip(), _EXCERPT)
+    excerpt = short_repr(text.strip(), MAX_EXCERPT_CHARACTERS)
     return f"The answer is not the JSON that was asked for ({problem or 'there is none in it'}): {excerpt}"
