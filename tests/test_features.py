@@ -62,7 +62,7 @@ class Outer:
             return cls.__name__
 
 
-def test_methods_of_any_visibility_and_kind_of_a_nested_class_are_tools(ask: Ask) -> None:
+def test_methods_of_any_kind_become_tools(ask: Ask) -> None:
     calls = [("measure", {"place": "Gouda"}), ("_calibrate", {}), ("units", {}), ("kind", {})]
     client = ChatClient(ScriptedChatModel([calls, "ok"]), tools=[Outer.Station()])
     assert contents(ask(client, "go").response) == ["12 in Gouda", "calibrated", '["C","F"]', "Station"]
@@ -79,7 +79,7 @@ class Foreign:
         return f"rain in {place}"
 
 
-def test_a_method_one_does_not_own_becomes_a_tool_described_by_the_application(ask: Ask) -> None:
+def test_methods_of_other_libraries_become_tools(ask: Ask) -> None:
     described = Tool.from_function(Foreign().wthr, name="get_weather", description="Weather in a place.", tags=["sky"])
     assert (described.name, described.description, described.tags) == ("get_weather", "Weather in a place.", ("sky",))
     client = ChatClient(ScriptedChatModel([[("get_weather", {"place": "Gouda"})], "ok"]), tools=[described])
@@ -94,7 +94,7 @@ class Query:
     unit: str = "C"
 
 
-def test_functions_of_every_shape_are_tools(ask: Ask) -> None:
+def test_functions_of_every_kind_become_tools(ask: Ask) -> None:
     """What gives, what takes, what does both, one object for all, and what wants the context as well."""
     seen: list[str] = []
     tools = [
@@ -118,7 +118,7 @@ def whose(id: int, context: ToolContext) -> str:
     return f"{id} of {context['tenant']}"
 
 
-def test_a_model_used_alone_sends_tools_and_runs_none() -> None:
+def test_a_model_without_a_client_does_not_run_tools() -> None:
     ran: list[str] = []
     request = ChatRequest(messages=[UserMessage("go")], tools=[Tool("note", "Note.", fn=ran.append)])
     model = ScriptedChatModel([[("note", {"text": "x"})]] * 3)
@@ -129,7 +129,7 @@ def test_a_model_used_alone_sends_tools_and_runs_none() -> None:
     assert ran == []
 
 
-def test_rounds_can_be_driven_with_the_model_alone_called_and_streamed() -> None:
+def test_rounds_can_be_driven_with_a_model_alone() -> None:
     client = ChatClient(ScriptedChatModel([]), tools=[Tool("now", "Now.", fn=lambda: "noon")])
     for streaming in (False, True):
         model = ScriptedChatModel([[("now", {})], "It is noon."])
@@ -150,7 +150,7 @@ def test_rounds_can_be_driven_with_the_model_alone_called_and_streamed() -> None
         assert "".join(shown) == ("It is noon." if streaming else "")
 
 
-def test_results_returned_directly_stay_messages_with_the_ids_and_names_of_their_calls(ask: Ask) -> None:
+def test_direct_results_keep_ids_and_names_of_their_calls(ask: Ask) -> None:
     tools = [
         Tool("a", "A.", fn=lambda: '{"a": 1}', return_direct=True),
         Tool("b", "B.", fn=lambda: '{"b":  2}', return_direct=True),
@@ -170,7 +170,7 @@ class Film(BaseModel):
     year: int = 1990
 
 
-def test_a_converter_can_be_used_by_itself_and_keeps_the_order_of_fields() -> None:
+def test_a_converter_works_without_a_client() -> None:
     """As with a model alone: its words go into the prompt, its `parse` reads the answer."""
     converter = JsonOutputConverter(list[Film])
     assert list(JsonOutputConverter(Film).schema["properties"]) == ["title", "actor", "year"]
@@ -182,14 +182,14 @@ def test_a_converter_can_be_used_by_itself_and_keeps_the_order_of_fields() -> No
 
 
 @pytest.mark.parametrize("given", ["get_weather", ["get_weather"]])
-def test_a_name_in_place_of_a_tool_is_refused(given: Any) -> None:
+def test_a_name_instead_of_a_tool_is_rejected(given: Any) -> None:
     """Tools are passed, not looked up in a container."""
     with pytest.raises(ValueError, match="pass the function itself, not its name"):
         ChatClient(ScriptedChatModel([]), tools=given)
 
 
 @pytest.mark.parametrize("kept", [64, 48, 36])
-def test_a_name_that_a_model_has_shortened_is_recognised(ask: Ask, kept: int) -> None:
+def test_a_shortened_tool_name_is_recognized(ask: Ask, kept: int) -> None:
     """Models cut long names, such as prefixed ones, at lengths of their own."""
     name = "mcp_customer_relations_" + "production_" * 2 + "list_open_tickets"
     tools = [Tool(name, "List.", fn=lambda: "none"), Tool("mcp_calendar_list_events", "List.", fn=lambda: "none")]
@@ -206,7 +206,7 @@ def test_the_defaults_of_tool_search() -> None:
     assert (settings.reveal_all_below, settings.reveal_upfront, settings.run_unrevealed) == (None, 0, False)
 
 
-def test_tools_run_by_the_caller_are_observed() -> None:
+def test_run_tools_is_observed() -> None:
     seen: list[tuple[str, object]] = []
 
     class Noted:

@@ -45,7 +45,7 @@ def test_a_prompt_is_a_user_message(ask):
     assert request_of(ask, "Hi").messages == (UserMessage("Hi"),)
 
 
-def test_a_prompt_may_be_a_message(ask):
+def test_a_prompt_can_be_a_message(ask):
     assert request_of(ask, UserMessage("Hi")).messages == (UserMessage("Hi"),)
 
 
@@ -54,17 +54,17 @@ def test_a_prompt_follows_the_messages(ask):
     assert request_of(ask, "c", messages=history).messages == (*history, UserMessage("c"))
 
 
-def test_messages_may_come_alone_and_from_an_iterator(ask):
+def test_messages_can_be_any_iterable_without_a_prompt(ask):
     history = [UserMessage("a"), AssistantMessage("", (ToolCall("1", "x"),)), ToolMessage("1", "x", "y")]
     assert request_of(ask, messages=history).messages == tuple(history)
     assert request_of(ask, messages=(message for message in history)).messages == tuple(history)
 
 
-def test_an_empty_prompt_is_a_prompt(ask):
+def test_an_empty_prompt_is_sent(ask):
     assert request_of(ask, "").messages == (UserMessage(""),)
 
 
-def test_unicode_reaches_the_model_as_it_is(ask):
+def test_unicode_reaches_the_model_unchanged(ask):
     text = "Grüße 世界 \ud800 \x00 👩‍👩‍👧"
     assert request_of(ask, text).messages == (UserMessage(text),)
 
@@ -88,7 +88,7 @@ def test_unicode_reaches_the_model_as_it_is(ask):
         (("Hi",), {"advisors": [object()]}, "advisors must define"),
     ],
 )
-def test_arguments_that_cannot_work_are_refused_before_the_model_is_asked(ask, args, kwargs, says):
+def test_invalid_arguments_are_rejected_before_the_model_is_called(ask, args, kwargs, says):
     model = ScriptedChatModel()
     with pytest.raises(ConfigurationError, match=says):
         ask(ChatClient(model), *args, **kwargs)
@@ -96,17 +96,17 @@ def test_arguments_that_cannot_work_are_refused_before_the_model_is_asked(ask, a
 
 
 @pytest.mark.parametrize("way", ["stream", "astream"])
-def test_a_stream_refuses_them_at_once(way):
+def test_streams_reject_invalid_arguments_before_they_are_read(way):
     with pytest.raises(ConfigurationError, match="nothing to send"):
         getattr(ChatClient(ScriptedChatModel()), way)()
 
 
-def test_the_clients_instructions_come_first(ask):
+def test_system_instructions_come_first(ask):
     messages = request_of(ask, "Hi", client_options={"system": "Be brief."}).messages
     assert messages == (SystemMessage("Be brief."), UserMessage("Hi"))
 
 
-def test_a_conversation_with_its_own_instructions_keeps_them(ask):
+def test_a_system_message_overrides_the_clients_instructions(ask):
     history = [SystemMessage("Be verbose.")]
     messages = request_of(ask, "Hi", messages=history, client_options={"system": "Be brief."}).messages
     assert messages == (SystemMessage("Be verbose."), UserMessage("Hi"))
@@ -124,12 +124,12 @@ def test_options_session_tenant_and_context_are_in_the_request(ask):
     assert dict(request.context) == {"a": 1}
 
 
-def test_without_a_session_there_is_none(ask):
+def test_session_and_tenant_are_none_by_default(ask):
     request = request_of(ask, "Hi")
     assert (request.session_id, request.tenant_id) == (None, None)
 
 
-def test_context_of_the_call_wins_over_the_clients(ask):
+def test_context_of_a_call_overrides_the_clients(ask):
     options = {"context": {"a": 1, "b": 1}}
     assert dict(request_of(ask, "Hi", context={"b": 2, "c": 2}, client_options=options).context) == {
         "a": 1,
@@ -138,7 +138,7 @@ def test_context_of_the_call_wins_over_the_clients(ask):
     }
 
 
-def test_a_later_change_of_what_the_client_was_given_changes_nothing(ask):
+def test_a_client_copies_its_arguments(ask):
     context: dict[str, Any] = {"a": 1}
     tools: list[Any] = [ping]
     model = ScriptedChatModel(["ok"])
@@ -150,7 +150,7 @@ def test_a_later_change_of_what_the_client_was_given_changes_nothing(ask):
     assert [tool.name for tool in model.requests[0].tools] == ["ping"]
 
 
-def test_one_call_leaves_nothing_for_the_next(ask):
+def test_calls_do_not_affect_each_other(ask):
     class Note:
         order = 1
 
@@ -180,19 +180,19 @@ class Weather:
         return f"sun in {city}"
 
 
-def test_tools_may_be_given_in_many_forms(ask):
+def test_tools_are_accepted_in_many_forms(ask):
     definition = {"name": "defined", "description": "By hand.", "input_schema": {"type": "object"}}
     tools = [ping, [Tool("made"), [Weather()]], (definition, lambda: "x")]
     names = [tool.name for tool in request_of(ask, "Hi", client_options={"tools": tools}).tools]
     assert names == ["ping", "made", "today", "tomorrow", "defined"]
 
 
-def test_one_tool_need_not_be_in_a_list(ask):
+def test_a_single_tool_needs_no_list(ask):
     assert [tool.name for tool in request_of(ask, "Hi", client_options={"tools": ping}).tools] == ["ping"]
     assert [tool.name for tool in request_of(ask, "Hi", tools=Weather()).tools] == ["today", "tomorrow"]
 
 
-def test_the_same_tools_are_the_same_objects_in_every_call(ask):
+def test_tools_are_the_same_objects_in_every_call(ask):
     model = ScriptedChatModel(["ok", "ok", "ok"])
     client = ChatClient(model, tools=[ping, Tool("with.dots")])
     for _ in range(3):
@@ -200,7 +200,7 @@ def test_the_same_tools_are_the_same_objects_in_every_call(ask):
     assert all(request.tools == model.requests[0].tools for request in model.requests)  # tools compare by identity
 
 
-def test_a_provider_is_asked_in_every_call(ask):
+def test_a_provider_lists_its_tools_in_every_call(ask):
     class Provider:
         asked = 0
 
@@ -227,7 +227,7 @@ def test_an_error_of_a_provider_reaches_the_caller(ask):
         ask(ChatClient(ScriptedChatModel(["ok"]), tools=[Broken()]), "Hi")
 
 
-def test_two_tools_of_one_name_are_refused_naming_both(ask):
+def test_two_tools_with_one_name_are_rejected(ask):
     one, two = Tool("search", source="github"), Tool("search", source="jira")
     with pytest.raises(DuplicateToolError, match=r"'search': source 'github', and source 'jira'"):
         ChatClient(ScriptedChatModel(), tools=[one, two])
@@ -254,7 +254,7 @@ def test_every_argument_of_a_call_is_documented():
     assert documented == list(CallOptions.__annotations__)
 
 
-def test_acall_is_a_coroutine_function_result_and_astream_is_not():
+def test_acall_is_awaitable_and_astream_is_not():
     client = ChatClient(ScriptedChatModel(["x"]))
     coroutine = client.acall("Hi")
     assert inspect.iscoroutine(coroutine)
@@ -262,6 +262,6 @@ def test_acall_is_a_coroutine_function_result_and_astream_is_not():
     assert not inspect.isawaitable(client.astream("Hi"))
 
 
-def test_one_message_is_no_list_of_messages() -> None:
+def test_a_single_message_must_be_in_a_list() -> None:
     with pytest.raises(ConfigurationError, match=r"messages=\[UserMessage"):
         ChatClient(ScriptedChatModel(["ok"])).call(messages=UserMessage("hi"))  # type: ignore[arg-type]

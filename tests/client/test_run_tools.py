@@ -44,7 +44,7 @@ def look() -> str:
     return "100"
 
 
-def test_the_caller_drives_rounds_and_what_is_declined_is_not_run(ask: Ask) -> None:
+def test_an_application_can_drive_rounds_and_decline_calls(ask: Ask) -> None:
     PAID.clear()
     steps = [[("look", {})], [("pay", {"amount": 500}), ("pay", {"amount": 5})], "Paid five."]
     client = ChatClient(ScriptedChatModel(steps), tools=[pay, look], tool_calling=False)
@@ -72,7 +72,7 @@ def test_only_calls_without_a_result_are_run() -> None:
     assert PAID == [2]
 
 
-def test_a_result_beside_a_declined_call_is_not_returned_directly() -> None:
+def test_a_batch_with_a_declined_call_is_not_returned_directly() -> None:
     report = Tool("report", "Report.", {}, lambda: "done", return_direct=True)
     client = ChatClient(ScriptedChatModel([]), tools=[report])
     asked = AssistantMessage("", (ToolCall("1", "report", "{}"), ToolCall("2", "report", "{}")))
@@ -80,7 +80,7 @@ def test_a_result_beside_a_declined_call_is_not_returned_directly() -> None:
     assert not client.run_tools(messages=[asked, ToolMessage("1", "report", "declined")]).return_direct
 
 
-def test_run_tools_is_async_too() -> None:
+def test_arun_tools_works_like_run_tools() -> None:
     async def remote(text: str) -> str:
         """Ask."""
         return text.upper()
@@ -94,7 +94,7 @@ def test_run_tools_is_async_too() -> None:
     assert batch.messages == (ToolMessage("call_1", "remote", "HI"),)
 
 
-def test_only_searching_goes_on_by_itself_and_the_rest_is_for_the_caller(ask: Ask) -> None:
+def test_should_continue_can_leave_all_but_searches_to_the_application(ask: Ask) -> None:
     """Tool search with an approval: rounds that only search are driven, a real call comes back to the caller."""
 
     def only_searches(response: Any) -> bool:
@@ -112,7 +112,7 @@ def test_only_searching_goes_on_by_itself_and_the_rest_is_for_the_caller(ask: As
     assert ask(client, messages=messages, session_id="ann").response.text == "Done."
 
 
-def test_limits_and_the_filter_hold_outside_of_the_loop() -> None:
+def test_limits_and_the_filter_apply_in_run_tools() -> None:
     calls: list[Any] = [("look", {}), ("pay", {"amount": 1}), ("pay", {"amount": 2})]
     advisor = ToolSearchAdvisor(
         "regex",
@@ -129,7 +129,7 @@ def test_limits_and_the_filter_hold_outside_of_the_loop() -> None:
     assert client.run_tools(messages=messages, context={"admin": True}).messages[0].text == "100"
 
 
-def test_there_must_be_calls_to_run() -> None:
+def test_run_tools_needs_tool_calls() -> None:
     client = ChatClient(ScriptedChatModel([]), tools=[look])
     with pytest.raises(ConfigurationError, match="messages must end with an assistant message that has tool calls"):
         client.run_tools("hello")
@@ -139,7 +139,7 @@ RESOLVER = StaticToolResolver([Tool("hidden", "Hidden.", {}, lambda: "found")])
 
 
 @pytest.mark.parametrize("advisor", [ToolCallingAdvisor, ToolSearchAdvisor])
-def test_a_resolver_is_asked_only_where_that_was_asked_for(ask: Ask, advisor: type) -> None:
+def test_a_resolver_is_used_only_with_resolve_fallback(ask: Ask, advisor: type) -> None:
     for options, expected in [({}, "There is no tool"), ({"resolver": RESOLVER}, "There is no tool")]:
         model = ScriptedChatModel([[("hidden", {})], "ok"])
         client = ChatClient(model, tools=[look], advisors=[advisor(**options)])
@@ -152,7 +152,7 @@ def test_a_resolver_is_asked_only_where_that_was_asked_for(ask: Ask, advisor: ty
 
 
 @pytest.mark.parametrize("advisor", [ToolCallingAdvisor, ToolSearchAdvisor])
-def test_a_gate_sees_calls_that_only_the_resolver_knows(ask: Ask, advisor: type) -> None:
+def test_before_tool_receives_calls_of_resolved_tools(ask: Ask, advisor: type) -> None:
     class Gate(advisor):  # type: ignore[misc]  # wrong on purpose
         def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
             inner = state.intercept
@@ -173,7 +173,7 @@ def test_a_gate_sees_calls_that_only_the_resolver_knows(ask: Ask, advisor: type)
     assert ask(client, "go").response.messages[1].text == "asked for ['hidden']"
 
 
-def test_the_requests_own_tools_come_first_and_the_filter_holds(ask: Ask) -> None:
+def test_tools_of_the_request_override_resolved_tools(ask: Ask) -> None:
     other = StaticToolResolver([Tool("look", "Another.", {}, lambda: "from the resolver")])
     model = ScriptedChatModel([[("look", {})], "ok"])
     options: dict[str, Any] = {"resolver": other, "resolve_fallback": True}
@@ -184,7 +184,7 @@ def test_the_requests_own_tools_come_first_and_the_filter_holds(ask: Ask) -> Non
     assert ask(client, "go").response.messages[1].text.startswith("There is no tool 'look'")
 
 
-def test_resolvers_chain_and_wrong_ones_are_refused() -> None:
+def test_chained_resolvers_ask_in_order() -> None:
     chain = ChainedToolResolver(StaticToolResolver([look]), RESOLVER)
     assert [getattr(chain.resolve(name), "name", None) for name in ("look", "hidden", "x")] == ["look", "hidden", None]
     with pytest.raises(ConfigurationError, match="resolver"):
@@ -208,7 +208,7 @@ class AsyncApproving(Approving):
         return "500" not in call.arguments
 
 
-def test_an_approval_holds_in_run_tools_as_in_the_loop(ask: Ask) -> None:
+def test_before_tool_applies_in_run_tools(ask: Ask) -> None:
     calls: list[Any] = [("pay", {"amount": 500}), ("pay", {"amount": 5})]
     client = ChatClient(ScriptedChatModel([calls, "ok", calls]), tools=[pay], advisors=[Approving()])
     assert [m.text for m in ask(client, "go").response.messages[1:3]] == ["declined", "paid 5"]
@@ -217,7 +217,7 @@ def test_an_approval_holds_in_run_tools_as_in_the_loop(ask: Ask) -> None:
     assert [m.text for m in batch.messages] == ["declined", "paid 5"]
 
 
-def test_an_async_approval_is_awaited(ask: Ask) -> None:
+def test_before_tool_awaits_async_functions(ask: Ask) -> None:
     calls: list[Any] = [("pay", {"amount": 500}), ("pay", {"amount": 5})]
     client = ChatClient(ScriptedChatModel([calls, "ok"]), tools=[pay], advisors=[AsyncApproving()])
     if ask.is_async:  # type: ignore[attr-defined]  # a fixture's own attribute
@@ -227,7 +227,7 @@ def test_an_async_approval_is_awaited(ask: Ask) -> None:
             ask(client, "go")
 
 
-def test_a_hook_that_answers_with_something_else_is_refused() -> None:
+def test_before_tool_must_return_a_string_or_none() -> None:
     class Wrong(ToolCallingAdvisor):
         def before_tool(self, state: Any, request: Any, call: Any) -> Any:
             return False
@@ -237,7 +237,7 @@ def test_a_hook_that_answers_with_something_else_is_refused() -> None:
         client.call("go")
 
 
-def test_identical_calls_of_the_turn_count_in_run_tools_and_in_a_given_history(ask: Ask) -> None:
+def test_repeated_calls_in_the_history_count(ask: Ask) -> None:
     client = ChatClient(ScriptedChatModel(lambda _: [("look", {})]), tools=[look], tool_calling=False)
     messages: list[Message] = [UserMessage("go")]
     for _ in range(5):

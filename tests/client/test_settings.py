@@ -81,7 +81,7 @@ def test_variables_reach_the_advisor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.eviction_ttl == timedelta(hours=8)
 
 
-def test_limits_can_be_switched_off_by_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_none_removes_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MAX_CALLS_PER_TOOL_DEFAULT", "MAX_TOTAL_TOOL_CALLS", "MAX_SEARCHES", "EVICTION_TTL"):
         monkeypatch.setenv(f"TOOLSEARCH_{name}", "none")
     settings = ToolSearchSettings.load()
@@ -90,7 +90,7 @@ def test_limits_can_be_switched_off_by_variables(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_errors_and_the_resolver_by_variables(monkeypatch: pytest.MonkeyPatch, enabled: bool) -> None:
+def test_variables_set_error_handling_and_the_resolver(monkeypatch: pytest.MonkeyPatch, enabled: bool) -> None:
     def fail() -> str:
         """Fail."""
         raise LookupError("nothing there")
@@ -111,7 +111,7 @@ def test_errors_and_the_resolver_by_variables(monkeypatch: pytest.MonkeyPatch, e
     assert settings.advisor(resolver=hidden, raise_on_error=KeyError).raise_on_error == (KeyError,)
 
 
-def test_the_loop_can_be_left_out_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_switches_tool_calling_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLSEARCH_TOOL_CALLING", "false")
     settings = ToolSearchSettings.load()
     tools: list[Any] = [Tool("x", "X.", {}, lambda: "")]
@@ -121,7 +121,7 @@ def test_the_loop_can_be_left_out_by_a_variable(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("ttl", "kind"), [(None, LruEviction), (timedelta(hours=1), CompositeEviction)])
-def test_an_idle_time_is_combined_with_a_number_of_sessions(ttl: timedelta | None, kind: type) -> None:
+def test_eviction_combines_idle_time_and_session_count(ttl: timedelta | None, kind: type) -> None:
     advisor = search_advisor(ToolSearchSettings.load(enabled=True, eviction_ttl=ttl))
     assert kind.__name__ in repr(advisor.disclosure.sessions)
 
@@ -161,7 +161,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("variable", "value", "says"), WRONG)
 @pytest.mark.parametrize("enabled", ["true", "false"])
-def test_what_cannot_work_is_an_error_at_start_that_names_the_variable(
+def test_invalid_settings_are_errors_that_name_the_variable(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, says: str, enabled: str
 ) -> None:
     monkeypatch.setenv("TOOLSEARCH_ENABLED", enabled)
@@ -179,22 +179,20 @@ def test_what_cannot_work_is_an_error_at_start_that_names_the_variable(
         ("2d", timedelta(days=2)),
     ],
 )
-def test_times_are_written_short_or_as_iso_8601(
-    monkeypatch: pytest.MonkeyPatch, written: str, meant: timedelta
-) -> None:
+def test_durations_are_short_or_iso_8601(monkeypatch: pytest.MonkeyPatch, written: str, meant: timedelta) -> None:
     monkeypatch.setenv("TOOLSEARCH_EVICTION_TTL", written)
     assert ToolSearchSettings.load().eviction_ttl == meant
 
 
 @pytest.mark.parametrize("index", ["vector", "hybrid"])
-def test_an_index_whose_extra_is_missing_is_an_error_at_start(monkeypatch: pytest.MonkeyPatch, index: str) -> None:
+def test_an_index_without_its_extra_is_rejected(monkeypatch: pytest.MonkeyPatch, index: str) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)  # what Python itself does for a package that is not there
     monkeypatch.setenv("TOOLSEARCH_INDEX", index)
     with pytest.raises(ConfigurationError, match=rf"TOOLSEARCH_INDEX={index}: .*pip install 'toolsearch\[vector\]'"):
         ToolSearchSettings.load()
 
 
-def test_indexes_are_set_up_by_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_configure_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLSEARCH_ENABLED", "true")
     tools = [ToolReference(name="send_mail", description="Send a mail."), ToolReference(name="read_file")]
     for score, found in [("none", ("send_mail",)), ("0.9", ())]:
@@ -209,12 +207,12 @@ def test_indexes_are_set_up_by_variables(monkeypatch: pytest.MonkeyPatch) -> Non
         assert search_advisor(ToolSearchSettings.load()).describe()["index"] == kind
 
 
-def test_an_unknown_argument_is_refused() -> None:
+def test_unknown_settings_are_rejected() -> None:
     with pytest.raises(ConfigurationError, match="MAX_RESULT: Extra inputs"):
         ToolSearchSettings.load(max_result=3)
 
 
-def test_a_line_in_the_log_says_what_is_active(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_active_advisor_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     tools: list[Any] = [Tool(name, "X.", {}, lambda: "") for name in "ab"]
     with caplog.at_level(logging.INFO, "toolsearch"):
         ChatClient(ScriptedChatModel([]), tools=tools, advisors=[ToolSearchSettings.load(enabled=True).advisor()])

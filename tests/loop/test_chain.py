@@ -121,7 +121,7 @@ def test_an_error_of_the_model_is_raised_at_the_yield_and_can_be_handled(ask):
     assert outcome.response.text == outcome.text_shown == "Sorry: down"
 
 
-def test_an_error_that_nobody_handles_reaches_the_caller(ask):
+def test_an_unhandled_error_reaches_the_caller(ask):
     error = ProviderError("down", status=503)
     with pytest.raises(ProviderError) as raised:
         ask(bare(ScriptedChatModel([error])), "Hi")
@@ -146,7 +146,7 @@ def test_an_error_passes_through_all_advisors_from_the_inside_out(ask):
     assert seen == ["inner", "outer"]
 
 
-def test_an_advisor_may_raise_another_error_instead(ask):
+def test_an_advisor_can_replace_an_error(ask):
     @flow()
     def translate(request: ChatRequest) -> AdvisorFlow:
         try:
@@ -158,7 +158,7 @@ def test_an_advisor_may_raise_another_error_instead(ask):
         ask(bare(ScriptedChatModel([ProviderError("down")]), translate), "Hi")
 
 
-def test_yielding_the_request_again_asks_once_more_and_waits_on_the_clock(ask):
+def test_yielding_the_request_again_repeats_it(ask):
     clock = FakeClock()
 
     @flow()
@@ -177,7 +177,7 @@ def test_yielding_the_request_again_asks_once_more_and_waits_on_the_clock(ask):
     assert len(model.requests) == 3
 
 
-def test_inner_advisors_run_anew_for_each_time_an_outer_one_asks(ask):
+def test_inner_advisors_run_again_for_each_request(ask):
     runs: list[str] = []
 
     @flow(order=1)
@@ -196,7 +196,7 @@ def test_inner_advisors_run_anew_for_each_time_an_outer_one_asks(ask):
     assert runs == ["begin", "end"] * 2
 
 
-def test_a_lower_order_is_further_out_and_equal_orders_keep_their_place(ask):
+def test_advisors_are_sorted_by_order(ask):
     seen: list[str] = []
 
     def named(name: str, order: int) -> Flow:
@@ -214,7 +214,7 @@ def test_a_lower_order_is_further_out_and_equal_orders_keep_their_place(ask):
     assert seen == [f"> {name}" for name in order] + [f"< {name}" for name in reversed(order)]
 
 
-def test_an_advisor_may_change_request_and_response(ask):
+def test_an_advisor_can_change_request_and_response(ask):
     @flow()
     def change(request: ChatRequest) -> AdvisorFlow:
         response = yield request.replace(options={"temperature": 0})
@@ -225,7 +225,7 @@ def test_an_advisor_may_change_request_and_response(ask):
     assert model.requests[0].options == {"temperature": 0}
 
 
-def test_perform_gives_the_result_of_a_sync_callable_or_raises_its_error(ask):
+def test_perform_returns_the_result_or_raises_the_error(ask):
     @flow()
     def work(request: ChatRequest) -> AdvisorFlow:
         seven = yield Perform(lambda: 7)
@@ -250,7 +250,7 @@ class _AsyncSeven:
 @pytest.mark.parametrize(
     "fn", [_seven, partial(_seven), _AsyncSeven(), lambda: _seven()], ids=["function", "partial", "object", "lambda"]
 )
-def test_perform_awaits_async_callables_and_sync_drivers_refuse_them(ask, fn):
+def test_perform_awaits_async_functions_in_async_drivers_only(ask, fn):
     @flow()
     def work(request: ChatRequest) -> AdvisorFlow:
         return ChatResponse.from_text(str((yield Perform(fn))))
@@ -263,7 +263,7 @@ def test_perform_awaits_async_callables_and_sync_drivers_refuse_them(ask, fn):
             ask(client, "Hi")
 
 
-def test_an_error_that_would_end_a_generator_does_not_end_the_advisor_silently(ask):
+def test_stop_iteration_does_not_end_an_advisor_silently(ask):
     @flow()
     def work(request: ChatRequest) -> AdvisorFlow:
         yield Perform(partial(next, iter(())))
@@ -273,7 +273,7 @@ def test_an_error_that_would_end_a_generator_does_not_end_the_advisor_silently(a
         ask(bare(ScriptedChatModel(["never"]), work), "Hi")
 
 
-def test_run_tools_can_be_asked_for_by_any_advisor(ask):
+def test_any_advisor_can_yield_run_tools(ask):
     from toolsearch import Tool
 
     tool = Tool("double", fn=lambda n: n * 2)
@@ -324,7 +324,7 @@ def _yields_rubbish(request: ChatRequest) -> Generator[Any, Any, ChatResponse]:
         (_yields_rubbish, "Flow.advise must yield a ChatRequest, RunTools, Perform or Sleep, got str"),
     ],
 )
-def test_an_advisor_that_is_none_is_named_with_what_is_wrong(ask, advise, says):
+def test_invalid_advisors_are_named(ask, advise, says):
     with pytest.raises(ConfigurationError, match=says):
         ask(bare(ScriptedChatModel(["x"]), Flow(advise)), "Hi")
 
@@ -374,14 +374,14 @@ def _read(ask: Any, client: ChatClient, shown: list[str]) -> None:
         shown.extend(client.stream("Hi"))
 
 
-def test_text_that_came_only_in_the_aggregate_is_shown_once(ask):
+def test_text_of_the_aggregate_alone_is_shown_once(ask):
     outcome = ask(bare(ScriptedChatModel([[ChatResponse.from_text("whole")]])), "Hi")
     assert outcome.text_shown == outcome.response.text == "whole"
     if ask.streams:
         assert outcome.chunks == ("whole",)
 
 
-def test_a_response_made_without_the_model_is_one_piece(ask):
+def test_a_response_without_the_model_is_one_chunk(ask):
     @flow()
     def canned(request: ChatRequest) -> AdvisorFlow:
         return ChatResponse.from_text("from me")
@@ -395,7 +395,7 @@ def test_a_response_made_without_the_model_is_one_piece(ask):
         assert outcome.chunks == ("from me",)
 
 
-def test_a_response_kept_from_an_earlier_turn_is_shown_again(ask):
+def test_a_cached_response_is_shown_again(ask):
     kept: list[ChatResponse] = []
 
     @flow()
@@ -415,7 +415,7 @@ def test_an_empty_answer_shows_nothing(ask):
     assert outcome.chunks == ()
 
 
-def test_calls_stay_inside_and_the_text_that_came_with_them_passes(ask):
+def test_tool_calls_are_removed_from_the_stream(ask):
     call = ToolCall.from_dict("1", "ping", {})
     first = [ChatChunk("Let me "), ChatChunk("look. ", (call,)), ChatChunk("", (call,))]
     aggregate = ChatResponse(messages=[_said("Let me look. ", call)], finish_reason="tool_calls")
@@ -440,12 +440,12 @@ def _said(text: str, *calls: ToolCall) -> Any:
 # --- chunk transformers ----------------------------------------------------------------------------------------------
 
 
-def test_a_transformer_without_state_changes_every_piece(ask):
+def test_a_stateless_transformer_changes_every_chunk(ask):
     outcome = ask(bare(ScriptedChatModel([pieces("he", "llo")]), Upper()), "Hi")
     assert outcome.text_shown == outcome.response.text == "HELLO"
 
 
-def test_a_secret_cut_by_the_border_between_pieces_is_redacted(ask):
+def test_a_secret_split_between_chunks_is_redacted(ask):
     outcome = ask(bare(ScriptedChatModel([pieces("my sec", "re", "t is a sec", "ond sec")]), Redact()), "Hi")
     assert outcome.text_shown == outcome.response.text == "my *** is a second sec"
     if ask.streams:
@@ -501,7 +501,7 @@ def test_a_flush_that_always_adds_something_adds_it_once(ask):
 
 
 @pytest.mark.parametrize("method", ["on_chunk", "flush"])
-def test_a_transformer_that_gives_something_else_is_named(ask, method):
+def test_invalid_chunks_of_a_transformer_are_rejected(ask, method):
     class Wrong(Upper):
         flush: Any = None
 
