@@ -1,4 +1,4 @@
-"""Small cases in which searches by words are known to fail."""
+"""Small cases in which lexical searches are known to fail."""
 
 import importlib.util
 import re
@@ -17,7 +17,7 @@ from toolsearch.indexes import (
     ToolReference,
     VectorToolIndex,
 )
-from toolsearch.indexes.protocols import Embedder
+from toolsearch.indexes.protocols import Embedder, ToolSearcher
 from toolsearch.tools.tool import Tool
 
 Make = Callable[[], ToolIndex]
@@ -50,13 +50,13 @@ TOOLS = (
 
 @pytest.fixture(params=[Bm25ToolIndex, RegexToolIndex])
 def make(request: pytest.FixtureRequest) -> Make:
-    """Each index that goes by words."""
+    """Each lexical index."""
     made: Make = request.param
     return made
 
 
-def signs(texts: Sequence[str]) -> list[list[float]]:
-    """A toy embedder that tells texts apart by their words and by every other sign."""
+def embed_symbols(texts: Sequence[str]) -> list[list[float]]:
+    """Return embeddings that count words and symbols."""
     rows = []
     for text in texts:
         row = [0.0] * 512
@@ -70,13 +70,13 @@ def signs(texts: Sequence[str]) -> list[list[float]]:
     params=[
         Bm25ToolIndex,
         RegexToolIndex,
-        pytest.param(lambda: VectorToolIndex(signs), marks=needs_faiss),
-        pytest.param(lambda: HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(signs)]), marks=needs_faiss),
+        pytest.param(lambda: VectorToolIndex(embed_symbols), marks=needs_faiss),
+        pytest.param(lambda: HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(embed_symbols)]), marks=needs_faiss),
     ],
     ids=["Bm25ToolIndex", "RegexToolIndex", "VectorToolIndex", "HybridToolIndex"],
 )
 def make_any(request: pytest.FixtureRequest) -> Make:
-    """Each index there is."""
+    """Each index."""
     made: Make = request.param
     return made
 
@@ -108,34 +108,34 @@ def make_any(request: pytest.FixtureRequest) -> Make:
         ("เที่ยวบิน", "ค้นหา"),
     ],
 )
-def test_a_probe_finds_its_tool_first(make: Make, query: str, wanted: str) -> None:
-    """Names, plurals, scripts, accents, parameters, values, misspellings."""
+def test_query_finds_its_tool_first(make: Make, query: str, wanted: str) -> None:
+    """Names, plurals, scripts, accents, parameters, values and misspellings."""
     names = make().build(TOOLS).search(query).names
     assert names[:1] == (wanted,), f"{query!r} found {names}"
 
 
-def test_nonsense_finds_nothing_and_says_so(make: Make) -> None:
-    """No tool is better than a wrong one."""
+def test_nonsense_has_no_match(make: Make) -> None:
+    """Unknown words return no tool rather than a wrong one."""
     response = make().build(TOOLS).search("xyzzy plugh")
     assert response.hits == ()
     assert response.reason_code == "no_match"
 
 
-def test_a_correct_word_is_not_guessed_at(make: Make) -> None:
-    """A word the tools know stands for itself, however near another is."""
+def test_known_word_is_not_corrected(make: Make) -> None:
+    """A word that occurs in a tool is not replaced by a similar one."""
     tools = [tool("a", "Draws a chart."), tool("b", "Draws a charm.")]
     assert make().build(tools).search("charm").names == ("b",)
 
 
-def test_a_name_in_a_long_request_comes_first(make: Make) -> None:
-    """Even where every other word fits other tools better."""
+def test_name_in_a_long_query_is_first(make: Make) -> None:
+    """A tool name is the best match even if all other words match other tools."""
     rivals = [tool(f"report_{n}", "Write the weekly report about sales and send it to the team.") for n in range(50)]
     query = "Write the weekly report about sales, send it to the team, and use zz_top_up for what is left." * 20
     assert make().build([*rivals, tool("zz_top_up", "Adds credit.")]).search(query).names[0] == "zz_top_up"
 
 
-def test_a_prefix_all_tools_share_says_nothing(make: Make) -> None:
-    """`github_` in every name does not hide the word that differs."""
+def test_shared_prefix_is_ignored(make: Make) -> None:
+    """A prefix of every name, such as `github_`, does not hide the word that differs."""
     tools = [tool(f"github_{what}", f"GitHub: {what}.") for what in ("issues", "commits", "branches", "releases")]
     searcher = make().build(tools)
     assert searcher.search("github commits").names[0] == "github_commits"
@@ -143,49 +143,49 @@ def test_a_prefix_all_tools_share_says_nothing(make: Make) -> None:
     assert searcher.search("github", max_results=10).total_matches == 4
 
 
-def test_words_match_as_words(make: Make) -> None:
-    """`me` is not in `comment`, nor `cat` in `category`."""
+def test_words_match_whole_words(make: Make) -> None:
+    """`me` does not match `comment`, and `cat` does not match `category`."""
     searcher = make().build([tool("add_comment", "Adds a comment."), tool("list_category", "Lists a category.")])
     assert searcher.search("cat").hits == ()
     assert searcher.search("me").hits == ()
 
 
-def test_one_tool_alone_is_found_by_a_word(make: Make) -> None:
-    """In a set of one every word is in every tool, and yet counts."""
+def test_single_tool_is_found(make: Make) -> None:
+    """A word of the only tool counts, although every tool contains it."""
     assert make().build([tool("get_time", "Tells the time.")]).search("time").names == ("get_time",)
 
 
-def test_tools_that_are_all_alike_come_in_order_of_name(make: Make) -> None:
-    """And all of them count as matches."""
+def test_equal_tools_are_sorted_by_name(make: Make) -> None:
+    """Tools with equal scores are sorted by name and all count as matches."""
     tools = [tool(f"copy{n:03}", "Looks up an order.") for n in range(300)]
     response = make().build(tools[::-1]).search("order")
     assert response.names == tuple(f"copy{n:03}" for n in range(5))
     assert response.total_matches == 300
 
 
-def test_a_request_of_function_words_only_is_still_searched(make: Make) -> None:
-    """If nothing else is asked, small words count."""
+def test_function_words_are_searched_if_alone(make: Make) -> None:
+    """Function words count if the query contains nothing else."""
     searcher = make().build([tool("who_am_i", "Tells the account."), tool("get_time", "Tells the hour.")])
     assert searcher.search("who am I").names[:1] == ("who_am_i",)
     assert searcher.search("what are you").hits == ()
 
 
-def test_a_pasted_key_does_not_disturb(make: Make) -> None:
-    """Words of forty characters and more are no words."""
+def test_pasted_key_is_ignored(make: Make) -> None:
+    """Words of 40 or more characters are ignored."""
     searcher = make().build([*TOOLS, tool("data", "QUJDREVG" * 20)])
     assert searcher.search(f"weather {'QUJDREVG' * 20}").names == ("get_weather",)
 
 
-def test_symbols_beside_words_do_not_matter(make: Make) -> None:
-    """Emoji, arrows, direction marks."""
+def test_symbols_are_ignored(make: Make) -> None:
+    """Emoji, arrows and direction marks beside words are ignored."""
     searcher = make().build(TOOLS)
     assert searcher.search("🌦️ weather → 🚀").names[:1] == ("get_weather",)
     assert searcher.search("\u202bالفنادق\u202c").names[:1] == ("بحث",)
     assert searcher.search("🌦️").reason
 
 
-def test_search_text_finds_a_tool_and_is_not_returned(make: Make) -> None:
-    """Aliases are for finding only."""
+def test_search_text_is_searched_and_not_returned(make: Make) -> None:
+    """`search_text` is for matching only."""
     tools = [*TOOLS, ToolReference(name="outlook", description="Messages.", search_text="inbox mailbox")]
     hit = make().build(tools).search("inbox").hits[0]
     assert (hit.name, hit.description) == ("outlook", "Messages.")
@@ -193,7 +193,7 @@ def test_search_text_finds_a_tool_and_is_not_returned(make: Make) -> None:
 
 
 def test_source_and_tags_are_searched(make: Make) -> None:
-    """A request may name the server or the topic."""
+    """A query may contain the source or a tag."""
     tools = [
         *TOOLS,
         ToolReference(name="list_items", description="Lists.", source="pagerduty"),
@@ -204,8 +204,8 @@ def test_source_and_tags_are_searched(make: Make) -> None:
     assert searcher.search("groceries").names == ("add_item",)
 
 
-def test_a_weak_answer_names_what_is_missing(make: Make) -> None:
-    """Hits that know little of the request are marked, with the words they lack."""
+def test_weak_match_names_the_unknown_words(make: Make) -> None:
+    """The reason of a weak match lists the words that no hit contains."""
     tools = (*TOOLS, tool("weather_alarm", "Warns."))
     response = make().build(tools).search("reticulate seventeen splines of the weather")
     assert set(response.names) == {"get_weather", "weather_alarm"}
@@ -214,14 +214,14 @@ def test_a_weak_answer_names_what_is_missing(make: Make) -> None:
         assert word in response.reason
 
 
-def test_a_word_of_one_tool_alone_is_enough_beside_values_no_tool_knows(make: Make) -> None:
-    """Paths, addresses, proper names."""
+def test_unknown_values_do_not_make_a_match_weak(make: Make) -> None:
+    """Paths, ids and proper names in a query do not make a match weak."""
     for query in ("histogram of acme/shop#12", "stripe ch_3Nabc123", "weather in Reykjavik and Tromsø"):
         assert make().build(TOOLS).search(query).reason == ""
 
 
-def test_a_long_request_that_names_its_tool_in_a_few_words_is_not_weak(make: Make) -> None:
-    """Most of a request are names and values no tool knows; what one tool has of it is enough."""
+def test_few_words_of_a_long_query_are_enough(make: Make) -> None:
+    """A few telling words are enough, although most of the query is unknown."""
     query = (
         "Hello, my username is JaneSmith; tell Bartholomew Higginbotham the stripe refund 77-AX has a scatter chart."
     )
@@ -231,8 +231,8 @@ def test_a_long_request_that_names_its_tool_in_a_few_words_is_not_weak(make: Mak
 
 
 @pytest.mark.parametrize("query", ["the", "The of A", "is there any for the", "to the ..."])
-def test_a_query_of_small_words_is_weak_whatever_it_finds(make_any: Make, query: str) -> None:
-    """Every description has them, so which tools come first says nothing."""
+def test_function_words_are_a_weak_match(make_any: Make, query: str) -> None:
+    """Every description contains function words, so they do not distinguish tools."""
     response = make_any().build(TOOLS).search(query)
     assert response.hits
     assert response.reason_code == "weak_match"
@@ -240,16 +240,16 @@ def test_a_query_of_small_words_is_weak_whatever_it_finds(make_any: Make, query:
 
 
 @pytest.mark.parametrize("name", ["the", "what_is", "🎉", "get"])
-def test_a_tool_that_the_query_names_is_no_weak_match(make_any: Make, name: str) -> None:
-    """However little its name says."""
+def test_tool_name_is_not_a_weak_match(make_any: Make, name: str) -> None:
+    """A query that is a tool name is not weak, whatever the name."""
     response = make_any().build([*TOOLS, tool(name, "Throws a party.")]).search(name)
     assert response.names[0] == name
     assert (response.reason, response.reason_code) == ("", None)
 
 
 @pytest.mark.parametrize("query", ["🎉", "?!", "... —", "👍🏽👍🏽"])
-def test_a_query_without_a_word_says_so(make_any: Make, query: str) -> None:
-    """By words there is nothing to look for; by meaning the nearest are given, and called weak."""
+def test_query_without_words_has_a_reason(make_any: Make, query: str) -> None:
+    """Indexes by words return nothing; indexes by embeddings return weak matches."""
     response = make_any().build([*TOOLS, tool("party", "🎉 ... ?! 👍")]).search(query)
     if response.hits:
         assert response.reason_code == "weak_match"
@@ -259,8 +259,8 @@ def test_a_query_without_a_word_says_so(make_any: Make, query: str) -> None:
     assert response.reason
 
 
-def test_nonsense_is_never_a_good_match(make_any: Make) -> None:
-    """Nothing is found, or it is called weak."""
+def test_nonsense_is_at_most_a_weak_match(make_any: Make) -> None:
+    """Every index returns nothing or a weak match."""
     response = make_any().build(TOOLS).search("asdkjh qwpoeiru")
     assert response.reason_code in ("no_match", "weak_match")
 
@@ -282,53 +282,47 @@ FORGE = tuple(
 )
 
 
-@pytest.fixture(params=[1, 3, 10], ids="{} tools".format)
-def forge(request: pytest.FixtureRequest) -> tuple[ToolReference, ...]:
-    """Tools all of one kind, few and fewer."""
-    return FORGE[: request.param]
+@pytest.fixture(
+    scope="module",
+    params=[(index, size) for index in ("vector", "hybrid") for size in (1, 3, 10)],
+    ids=lambda param: f"{param[0]}-{param[1]} tools",
+)
+def forge(request: pytest.FixtureRequest, minilm: Embedder) -> ToolSearcher:
+    """A searcher by embeddings over one, three or ten similar tools."""
+    kind, size = request.param
+    vector = VectorToolIndex(minilm)
+    index = vector if kind == "vector" else HybridToolIndex([Bm25ToolIndex(), vector])
+    return index.build(FORGE[:size])
 
 
 @pytest.mark.vector
-@pytest.mark.parametrize("index", ["meaning", "both"])
 @pytest.mark.parametrize(
     "query", ["asdkjh qwpoeiru", "flurbo grontish malep", "knit a sweater", "water the tomatoes", "🎉", "the of and"]
 )
-def test_by_meaning_what_fits_no_tool_is_weak_and_keeps_its_hits(
-    minilm: Embedder, forge: tuple[ToolReference, ...], index: str, query: str
-) -> None:
-    """The model may still want one of them, and is told what they are."""
-    made = (
-        VectorToolIndex(minilm) if index == "meaning" else HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)])
-    )
-    response = made.build(forge).search(query)
+def test_unrelated_query_is_weak_by_embedding(forge: ToolSearcher, query: str) -> None:
+    """Weak matches are returned with their hits."""
+    response = forge.search(query)
     assert response.reason_code in ("weak_match", "no_match", "empty_query")
     assert bool(response.hits) == (response.reason_code == "weak_match")
 
 
 @pytest.mark.vector
-@pytest.mark.parametrize("index", ["meaning", "both"])
 @pytest.mark.parametrize("query", ["report a bug", "open a new issue about the login page", "create_issue"])
-def test_by_meaning_what_fits_is_not_weak(
-    minilm: Embedder, forge: tuple[ToolReference, ...], index: str, query: str
-) -> None:
-    """Be it the only tool, or one of several that are alike."""
-    made = (
-        VectorToolIndex(minilm) if index == "meaning" else HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)])
-    )
-    response = made.build(forge).search(query)
+def test_related_query_is_not_weak_by_embedding(forge: ToolSearcher, query: str) -> None:
+    """A good match is not weak, for a single tool and for several similar ones."""
+    response = forge.search(query)
     assert "create_issue" in response.names
     assert response.reason == ""
 
 
-def test_a_good_answer_carries_no_reason(make: Make) -> None:
-    """Nothing to say when all is well."""
+def test_good_match_has_no_reason(make: Make) -> None:
     response = make().build(TOOLS).search("send a message")
     assert response.names[0] == "sendEmail"
     assert (response.reason, response.reason_code) == ("", None)
 
 
-def test_matches_tell_words_and_fields(make: Make) -> None:
-    """In the words of the query, weightiest first."""
+def test_hits_list_matched_words_and_fields(make: Make) -> None:
+    """Hits list the matched words of the query with their fields."""
     hit = make().build(TOOLS).search("weathers for cities").hits[0]
     assert {(match.term, match.fields) for match in hit.matched} == {
         ("weathers", ("name",)),
@@ -336,8 +330,8 @@ def test_matches_tell_words_and_fields(make: Make) -> None:
     }
 
 
-def test_a_schema_of_any_size_is_read_as_far_as_is_sensible(make: Make) -> None:
-    """Five levels deep, and some thousands of parameters."""
+def test_schema_is_read_up_to_a_limit(make: Make) -> None:
+    """Schemas are read to a limited depth and number of parameters."""
     deep: dict[str, object] = {"description": "bottom"}
     for _ in range(200):
         deep = {"properties": {"level": deep}}
@@ -348,8 +342,8 @@ def test_a_schema_of_any_size_is_read_as_far_as_is_sensible(make: Make) -> None:
     assert searcher.search("wide").names == ("wide",)
 
 
-def test_what_of_a_schema_is_searched(make: Make) -> None:
-    """What names and describes parameters and the values they allow; a title only where it is more than the name."""
+def test_schema_fields_that_are_searched(make: Make) -> None:
+    """Names, descriptions and allowed values of parameters are searched, and titles that differ from names."""
     schema = {
         "title": "rootword",
         "description": "aboutword",
@@ -394,8 +388,8 @@ def test_what_of_a_schema_is_searched(make: Make) -> None:
     ],
     ids=["Bm25ToolIndex", "RegexToolIndex", "VectorToolIndex", "HybridToolIndex"],
 )
-def test_what_is_no_reference_is_refused_with_what_to_pass(index: Make, tools: Any, said: str) -> None:
-    """A newcomer passes the tools themselves."""
+def test_build_rejects_objects_that_are_not_references(index: Make, tools: Any, said: str) -> None:
+    """The error says what to pass instead of tools."""
     with pytest.raises(ConfigurationError, match=said):
         index().build(tools)
 
@@ -415,20 +409,20 @@ def test_what_is_no_reference_is_refused_with_what_to_pass(index: Make, tools: A
     ],
     ids=str,
 )
-def test_a_reference_says_which_of_its_fields_is_wrong(fields: dict[str, Any], said: str) -> None:
-    """Where it is made, and not somewhere in an index."""
+def test_reference_error_names_the_field(fields: dict[str, Any], said: str) -> None:
+    """An invalid field is reported when the reference is created."""
     with pytest.raises(ConfigurationError, match=said):
         ToolReference(**fields)
 
 
-def test_two_tools_of_one_name_are_refused(make: Make) -> None:
-    """An answer names tools, so names must be distinct."""
+def test_duplicate_names_are_rejected(make: Make) -> None:
+    """Tool names of an index must be unique."""
     with pytest.raises(DuplicateToolError, match="'get_weather'"):
         make().build([*TOOLS, tool("get_weather")])
 
 
-def test_accents_do_not_count_in_names_and_categories_but_the_very_spelling_is_first(make: Make) -> None:
-    """Names that differ in nothing else are two tools."""
+def test_exact_accents_are_preferred(make: Make) -> None:
+    """Accents are ignored in names and categories, but the exact spelling is first."""
     names = ("Ünicode", "unicode", "Unicode_list", "résumé", "resume")
     searcher = make().build([ToolReference(name=name, tags=("Ünicode",)) for name in names])
     assert searcher.search("unicode", category="unicode").names[:2] == ("unicode", "Ünicode")
@@ -440,8 +434,8 @@ def test_accents_do_not_count_in_names_and_categories_but_the_very_spelling_is_f
         make().build([tool("résumé"), tool("resume"), tool("résumé")])
 
 
-def test_a_category_counts_its_own_tools_only(make: Make) -> None:
-    """Also where the best matches of the whole set are all elsewhere."""
+def test_category_counts_only_its_tools(make: Make) -> None:
+    """`total_matches` counts the tools of the category, even if better matches are outside it."""
     tools = [ToolReference(name=f"issue_{n:03}", description="Issue.", source="tracker") for n in range(400)]
     notes = [f"note_{n}" for n in range(3)]
     tools += [ToolReference(name=name, description="Notes on an issue.", source="Note-Book") for name in notes]

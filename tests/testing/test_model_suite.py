@@ -1,4 +1,4 @@
-"""The conformance suite of chat models, over the models we ship."""
+"""The conformance suite of chat models, for the models of this library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ScriptedChatModel: what each step of a script gives, in all four ways of asking."""
+"""`ScriptedChatModel`: the answers of each kind of step, in all four methods."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ REQUEST = ChatRequest(messages=[UserMessage("hello")])
 CALL = ToolCall.from_dict("call_1", "weather", {"city": "Gouda"})
 
 
-def streamed(model: ScriptedChatModel) -> list[Any]:
+def stream_sync(model: ScriptedChatModel) -> list[Any]:
     return list(model.stream(REQUEST))
 
 
-def astreamed(model: ScriptedChatModel) -> list[Any]:
+def stream_async(model: ScriptedChatModel) -> list[Any]:
     async def read() -> list[Any]:
         return [piece async for piece in model.astream(REQUEST)]
 
     return asyncio.run(read())
 
 
-WAYS = {
+METHODS = {
     "call": lambda model: model.call(REQUEST),
     "acall": lambda model: asyncio.run(model.acall(REQUEST)),
-    "stream": lambda model: streamed(model)[-1],
-    "astream": lambda model: astreamed(model)[-1],
+    "stream": lambda model: stream_sync(model)[-1],
+    "astream": lambda model: stream_async(model)[-1],
 }
 
 
-@pytest.fixture(params=WAYS, name="ask")
+@pytest.fixture(params=METHODS, name="ask")
 def _ask(request: pytest.FixtureRequest) -> Any:
-    return WAYS[request.param]
+    return METHODS[request.param]
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def _ask(request: pytest.FixtureRequest) -> Any:
         (ScriptedStream("fine"), AssistantMessage("fine"), "stop"),
     ],
 )
-def test_each_kind_of_step_gives_the_same_response_in_every_way(ask, step, message, reason):
+def test_each_kind_of_step(ask, step, message, reason):
     response = ask(ScriptedChatModel([step]))
     assert (response.message, response.finish_reason) == (message, reason)
 
 
-def test_requests_are_recorded_and_call_ids_count_on(ask):
+def test_requests_are_recorded_and_call_ids_are_consecutive(ask):
     model = ScriptedChatModel([[("a", {}), ("b", {})], [("c", {})], "done"])
     ids = [call.id for _ in range(3) for call in ask(model).tool_calls]
     assert ids == ["call_1", "call_2", "call_3"]
@@ -74,16 +74,18 @@ def test_requests_are_recorded_and_call_ids_count_on(ask):
     assert model.remaining == 0
 
 
-def test_running_past_the_end_is_an_error_that_counts(ask):
+def test_request_after_the_last_step_raises(ask):
     model = ScriptedChatModel(["one"])
     ask(model)
-    with pytest.raises(ScriptExhaustedError, match=r"request 2 came, but the script has 1 answers.*hello") as caught:
+    with pytest.raises(
+        ScriptExhaustedError, match=r"the script has 1 answers, but request 2 was received.*hello"
+    ) as caught:
         ask(model)
     assert isinstance(caught.value, AssertionError)
     assert isinstance(caught.value, ToolSearchError)
 
 
-def test_an_exception_is_raised_and_the_next_request_goes_on(ask):
+def test_exception_step_is_raised(ask):
     model = ScriptedChatModel([ProviderError("busy", status=429, retryable=True), KeyboardInterrupt(), "ok"])
     with pytest.raises(ProviderError, match="busy"):
         ask(model)
@@ -92,18 +94,18 @@ def test_an_exception_is_raised_and_the_next_request_goes_on(ask):
     assert ask(model).text == "ok"
 
 
-def test_a_callable_answers_for_ever(ask):
+def test_callable_script_answers_every_request(ask):
     model = ScriptedChatModel(lambda request: [("again", {})])
     assert [ask(model).tool_calls[0].id for _ in range(3)] == ["call_1", "call_2", "call_3"]
 
 
-def test_an_async_step_is_awaited_or_refused():
+def test_async_step_requires_an_async_method():
     async def step(request: ChatRequest) -> str:
         await asyncio.sleep(0)
         return "later"
 
     assert asyncio.run(ScriptedChatModel(step).acall(REQUEST)).text == "later"
-    assert astreamed(ScriptedChatModel(step))[-1].text == "later"
+    assert stream_async(ScriptedChatModel(step))[-1].text == "later"
     with pytest.raises(AsyncCallableError, match="acall and astream"):
         ScriptedChatModel(step).call(REQUEST)
 
@@ -117,8 +119,8 @@ def test_usage_is_estimated_fixed_or_computed(ask):
     assert ask(ScriptedChatModel([ChatResponse.from_text("x", usage=Usage(1, 1))], usage=Usage(9))).usage == Usage(1, 1)
 
 
-@pytest.mark.parametrize("read", [streamed, astreamed])
-def test_a_stream_gives_text_in_chunks_then_each_call_then_the_aggregate(read):
+@pytest.mark.parametrize("read", [stream_sync, stream_async])
+def test_stream_yields_text_then_calls_then_the_response(read):
     pieces = read(ScriptedChatModel([AssistantMessage("It rains.", (CALL, CALL))]))
     assert [(p.text, p.tool_calls) for p in pieces[:-1]] == [
         ("It ", ()),
@@ -130,14 +132,14 @@ def test_a_stream_gives_text_in_chunks_then_each_call_then_the_aggregate(read):
     assert isinstance(pieces[-1], ChatResponse)
 
 
-@pytest.mark.parametrize("read", [streamed, astreamed])
-def test_a_stream_can_end_without_its_aggregate(read):
+@pytest.mark.parametrize("read", [stream_sync, stream_async])
+def test_stream_can_end_without_a_response(read):
     pieces = read(ScriptedChatModel([ScriptedStream("abcdef", complete=False)]))
     assert [piece.text for piece in pieces] == ["ab", "cd", "ef"]
     assert all(isinstance(piece, ChatChunk) for piece in pieces)
 
 
-def test_a_stream_can_break_off_with_an_error():
+def test_stream_can_fail_after_some_chunks():
     for step in (ScriptedStream("abcdef", OSError("gone"), after=1), [ChatChunk("ab"), OSError("gone")]):
         stream = ScriptedChatModel([step]).stream(REQUEST)
         assert next(stream).text == "ab"
@@ -147,7 +149,7 @@ def test_a_stream_can_break_off_with_an_error():
             ScriptedChatModel([step]).call(REQUEST)
 
 
-def test_open_streams_counts_those_neither_ended_nor_closed():
+def test_open_streams_counts_unfinished_streams():
     model = ScriptedChatModel(["abc", "abc"])
     stream, whole = model.stream(REQUEST), model.stream(REQUEST)
     next(stream)
@@ -158,16 +160,16 @@ def test_open_streams_counts_those_neither_ended_nor_closed():
 
 
 @pytest.mark.parametrize("step", [[], 5, [("a", {}), "text"], None, {"a": 1}])
-def test_a_step_that_cannot_be_is_named(ask, step):
+def test_invalid_step_is_rejected(ask, step):
     with pytest.raises(ConfigurationError, match="script"):
         ask(ScriptedChatModel([step]))
 
 
-def test_one_answer_need_not_be_in_a_list(ask):
+def test_script_can_be_one_string(ask):
     assert ask(ScriptedChatModel("hello")).text == "hello"
 
 
-def test_threads_take_each_step_once():
+def test_concurrent_requests_take_different_steps():
     model = ScriptedChatModel([str(n) for n in range(200)])
     with ThreadPoolExecutor(8) as pool:
         texts = list(pool.map(lambda _: model.call(REQUEST).text, range(200)))

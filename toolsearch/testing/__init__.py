@@ -1,4 +1,4 @@
-"""For the tests of applications and of plug-ins: a scripted chat model, fakes and conformance suites."""
+"""Tools for tests of applications and plug-ins: a scripted chat model, fakes and conformance suites."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .index_suite import ToolIndexSuite
     from .memory_suite import ChatMemoryRepositorySuite
     from .model_suite import ChatModelSuite
-    from .openai_server import OpenAIWireServer, WireReply, WireRequest
+    from .openai_server import OpenAIWireServer, WireAnswer, WireReply, WireRequest
 
 __all__ = [
     "ChatMemoryRepositorySuite",
@@ -23,25 +23,27 @@ __all__ = [
     "ScriptedChatModel",
     "ScriptedStream",
     "ToolIndexSuite",
+    "WireAnswer",
     "WireReply",
     "WireRequest",
     "estimate_usage",
 ]
 
-# Imported when asked for: they need more than the rest does (pytest, an HTTP server).
-_LAZY = {
+# Imported on first access, because they need pytest or an HTTP server.
+_MODULES = {
     "ChatMemoryRepositorySuite": "memory_suite",
     "ChatModelSuite": "model_suite",
     "OpenAIWireServer": "openai_server",
     "ToolIndexSuite": "index_suite",
+    "WireAnswer": "openai_server",
     "WireReply": "openai_server",
     "WireRequest": "openai_server",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    return getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)

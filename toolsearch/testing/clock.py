@@ -1,4 +1,4 @@
-"""`FakeClock`: time that passes when a test says so."""
+"""`FakeClock`: a clock that tests advance."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["FakeClock"]
 
 
 class FakeClock:
-    """A `Clock` that starts at `start` and moves only by `advance`, `sleep` and `sleep_async`; nothing really waits.
+    """A `Clock` that advances only by `advance`, `sleep` and `sleep_async`, without waiting.
 
-    It can also be called, for what takes a plain function as its clock.
+    The object is also callable, for parameters that take a function such as ``time.monotonic``.
 
     Args:
-        start: what it shows at first, in seconds.
+        start: The first time that it shows, in seconds.
 
     Attributes:
-        sleeps: the seconds of every `sleep` and `sleep_async`, in order.
+        sleeps: The seconds of every `sleep` and `sleep_async`, in order.
 
     Example:
         >>> clock = FakeClock()
@@ -35,30 +35,33 @@ class FakeClock:
         self._lock = Lock()
 
     def __call__(self) -> float:
-        """Return the time it shows."""
+        """Return the current time in seconds."""
         return self._now
 
     def monotonic(self) -> float:
-        """Return the time it shows."""
+        """Return the current time in seconds."""
         return self._now
 
     def advance(self, seconds: float) -> float:
-        """Let `seconds` pass and return the new time.
+        """Advance the clock and return the new time.
+
+        Args:
+            seconds: The seconds to add.
 
         Raises:
-            ConfigurationError: if `seconds` is negative; a monotonic clock does not go back.
+            ConfigurationError: If `seconds` is negative.
         """
         if seconds < 0:
-            raise ConfigurationError(f"a clock cannot go back by {-seconds!r} seconds")
+            raise ConfigurationError(f"seconds must be 0 or more, got {seconds!r}")
         with self._lock:
             self._now += seconds
             return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Note the wait and let the time pass at once."""
+        """Record the wait and advance the clock at once."""
         self.advance(max(0.0, seconds))
         self.sleeps.append(seconds)
 
     async def sleep_async(self, seconds: float) -> None:
-        """Note the wait and let the time pass at once."""
+        """Record the wait and advance the clock at once."""
         self.sleep(seconds)

@@ -1,4 +1,4 @@
-"""`EvictionSuite`: the contract of an eviction strategy as tests."""
+"""`EvictionSuite`: conformance tests for eviction strategies."""
 
 from __future__ import annotations
 
@@ -12,46 +12,47 @@ __all__ = ["EvictionSuite"]
 
 
 class EvictionSuite:
-    """Tests that any eviction strategy passes. Subclass it with a name that starts with ``Test``.
+    """Conformance tests for an `EvictionStrategy`.
 
-    Override `make_strategy`; also `pass_time` if the strategy goes by the time.
+    Subclass it under a name that starts with ``Test`` and override `make_strategy`, and `pass_time` if the strategy
+    depends on time. pytest collects the subclass.
 
     Example:
         >>> from toolsearch.eviction import LruEviction
         >>> class TestMyStrategy(EvictionSuite):
         ...     def make_strategy(self):
         ...         return LruEviction(3)
-        >>> TestMyStrategy().test_it_stays_proposed_until_forgotten()
+        >>> TestMyStrategy().test_proposes_a_session_until_it_is_forgotten()
 
     Attributes:
-        proposes_current: whether a touch may propose the very session it reports, as `AlwaysEvict` does.
-        sessions: how many sessions the tests use; enough to make the strategy propose some.
+        proposes_current: Whether a touch may propose the touched session itself, as `AlwaysEvict` does.
+        sessions: The number of sessions that the tests use. It must be large enough for some to be proposed.
     """
 
     proposes_current = False
     sessions = 20
 
     def make_strategy(self) -> EvictionStrategy:
-        """Return a new strategy; small limits test more."""
+        """Return a new strategy, preferably with small limits; subclasses override this."""
         raise NotImplementedError("override make_strategy to return the strategy under test")
 
     def pass_time(self, strategy: EvictionStrategy) -> None:
-        """Let so much time pass that a strategy that goes by the time proposes what was not used since."""
+        """Advance the clock of `strategy` so far that it proposes all sessions unused since."""
 
-    def test_it_has_the_methods_of_the_protocol(self) -> None:
-        """It can be passed where an `EvictionStrategy` is expected."""
+    def test_implements_the_protocol(self) -> None:
+        """The strategy is an `EvictionStrategy`."""
         assert isinstance(self.make_strategy(), EvictionStrategy)
 
-    def test_a_single_session_is_not_proposed(self) -> None:
-        """One session, used again and again, is never in its own way."""
+    def test_single_session_is_not_proposed(self) -> None:
+        """A session that is the only one is not proposed for eviction."""
         strategy = self.make_strategy()
         for _ in range(3):
             proposed = list(strategy.touch("one"))
             assert proposed == (["one"] if self.proposes_current else []), f"proposed {proposed}"
             self.pass_time(strategy)
 
-    def test_it_proposes_used_sessions_only_each_once(self) -> None:
-        """A proposal names sessions that were touched, without repetition, and not the current one."""
+    def test_proposes_each_used_session_once(self) -> None:
+        """A proposal contains only used sessions, without repetition and without the current one."""
         strategy = self.make_strategy()
         used: set[Hashable] = set()
         for session_id in [*range(self.sessions), *range(0, self.sessions, 3)]:
@@ -62,8 +63,8 @@ class EvictionSuite:
             assert self.proposes_current or session_id not in proposed, f"the current session {session_id} is proposed"
             self.pass_time(strategy)
 
-    def test_it_stays_proposed_until_forgotten(self) -> None:
-        """What was proposed is proposed again by every touch of another session until `forget`."""
+    def test_proposes_a_session_until_it_is_forgotten(self) -> None:
+        """A proposed session is proposed again at every touch of another one until `forget`."""
         strategy = self.make_strategy()
         before: set[Hashable] = set()
         for session_id in range(self.sessions):
@@ -76,8 +77,8 @@ class EvictionSuite:
         after = set(strategy.touch("another"))
         assert not before & after, f"proposed, though forgotten: {before & after}"
 
-    def test_a_forgotten_session_is_not_proposed_until_used_again(self) -> None:
-        """Whoever removed a session, it is gone for the strategy too."""
+    def test_forgotten_session_is_not_proposed(self) -> None:
+        """A forgotten session is not proposed until it is used again."""
         strategy = self.make_strategy()
         strategy.touch("gone")
         strategy.forget("gone")
@@ -85,8 +86,8 @@ class EvictionSuite:
             self.pass_time(strategy)
             assert "gone" not in strategy.touch(session_id)
 
-    def test_forgetting_the_unknown_is_ignored(self) -> None:
-        """`forget` of a session never used, or forgotten already, changes nothing."""
+    def test_forget_of_an_unknown_session_does_nothing(self) -> None:
+        """`forget` has no effect on a session that was never used or already forgotten."""
         strategy = self.make_strategy()
         strategy.forget("never used")
         strategy.touch("a")
@@ -94,8 +95,8 @@ class EvictionSuite:
         strategy.forget("a")
         assert list(strategy.touch("b")) == (["b"] if self.proposes_current else [])
 
-    def test_any_hashable_value_names_a_session(self) -> None:
-        """Tuples, numbers, None inside a tuple and broken Unicode are ids like any other."""
+    def test_session_id_can_be_any_hashable(self) -> None:
+        """Tuples, numbers, None in a tuple and lone surrogates are valid ids."""
         strategy = self.make_strategy()
         ids: list[Hashable] = [("tenant", "session"), (None, "session"), 7, "\ud800", frozenset({1}), ""]
         for session_id in ids * 2:
@@ -104,8 +105,8 @@ class EvictionSuite:
         for session_id in ids:
             strategy.forget(session_id)
 
-    def test_many_threads_may_use_it_at_once(self) -> None:
-        """Concurrent uses and removals raise nothing and lose no removal."""
+    def test_concurrent_use(self) -> None:
+        """Concurrent touches and removals do not raise, and no removal is lost."""
         strategy = self.make_strategy()
         workers = 4
         start = Barrier(workers)

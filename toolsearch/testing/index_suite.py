@@ -1,4 +1,4 @@
-"""`ToolIndexSuite`: the contract of an index as tests."""
+"""`ToolIndexSuite`: conformance tests for tool indexes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..indexes.response import ToolSearchResponse
 
 __all__ = ["ToolIndexSuite"]
 
-_ODD_QUERIES = (
+_UNUSUAL_QUERIES = (
     "what's the weather?",
     'say "hello',
     "(foo",
@@ -48,14 +48,16 @@ def _object(**parameters: str) -> dict[str, object]:
 
 
 class ToolIndexSuite:
-    """Tests that any index passes. Subclass it with a name that starts with ``Test`` and override `make_index`.
+    """Conformance tests for a `ToolIndex`.
+
+    Subclass it under a name that starts with ``Test`` and override `make_index`. pytest collects the subclass.
 
     Example:
         >>> from toolsearch.indexes import RegexToolIndex
         >>> class TestMyIndex(ToolIndexSuite):
         ...     def make_index(self):
         ...         return RegexToolIndex()
-        >>> TestMyIndex().test_a_tool_is_found_by_its_name()
+        >>> TestMyIndex().test_finds_a_tool_by_its_name()
     """
 
     tools: Sequence[ToolReference] = (
@@ -72,64 +74,64 @@ class ToolIndexSuite:
         ToolReference(name="プレイリスト_検索", description="音楽のプレイリストを検索する", source="音楽"),
         ToolReference(name="bare"),
     )
-    """The tools most tests search; their words differ, so that any sensible index tells them apart."""
+    """The tools that most tests search. They share few words, so that any index can distinguish them."""
 
     def make_index(self) -> ToolIndex:
-        """Return a new index."""
+        """Return a new index; subclasses override this."""
         raise NotImplementedError("override make_index to return the index under test")
 
     def make_searcher(self) -> ToolSearcher:
         """Return a searcher over `tools`."""
         return self.make_index().build(self.tools)
 
-    def test_it_has_the_methods_of_the_protocols(self) -> None:
-        """Index and searcher can be passed where the protocols are expected."""
+    def test_implements_the_protocols(self) -> None:
+        """The index is a `ToolIndex` and its searcher a `ToolSearcher`."""
         index = self.make_index()
         assert isinstance(index, ToolIndex)
         assert isinstance(index.build(self.tools), ToolSearcher)
 
-    def test_a_tool_is_found_by_its_name(self) -> None:
-        """Every tool's own name, as written, finds it first."""
+    def test_finds_a_tool_by_its_name(self) -> None:
+        """The name of a tool returns that tool first."""
         searcher = self.make_searcher()
         for tool in self.tools:
             names = searcher.search(tool.name).names
             assert names[:1] == (tool.name,), f"the name {tool.name!r} found {names}"
 
-    def test_a_name_is_found_in_any_casing_and_with_any_separators(self) -> None:
-        """`get-weather`, `GetWeather` and `GET WEATHER` all name `get_weather`."""
+    def test_finds_a_name_in_any_case_and_with_any_separator(self) -> None:
+        """`get-weather`, `GetWeather` and `GET WEATHER` find `get_weather`."""
         searcher = self.make_searcher()
         for query in ("get-weather", "GetWeather", "getWeather", "get.weather", "GET WEATHER", "GET_WEATHER"):
             names = searcher.search(query).names
             assert names[:1] == ("get_weather",), f"{query!r} found {names}"
 
-    def test_a_name_inside_a_long_request_is_found_first(self) -> None:
-        """An identifier in a request names a tool, however much else is said."""
+    def test_finds_a_name_in_a_long_query_first(self) -> None:
+        """A tool name in a query is the best match, whatever else the query says."""
         query = "Show what a folder holds, put a sentence into another language, but first use sendEmail now."
         names = self.make_searcher().search(query).names
         assert names[:1] == ("sendEmail",), f"found {names}"
 
-    def test_a_tool_is_found_by_words_of_its_description(self) -> None:
-        """Words that only one description holds find that tool first."""
+    def test_finds_a_tool_by_its_description(self) -> None:
+        """Words that occur in only one description return that tool first."""
         searcher = self.make_searcher()
         for query, wanted in (("temperature city", "get_weather"), ("folder disk", "list-files")):
             names = searcher.search(query).names
             assert names[:1] == (wanted,), f"{query!r} found {names}"
 
-    def test_hits_carry_the_whole_description(self) -> None:
-        """A hit's name and description are the tool's own, uncut."""
+    def test_hits_have_the_full_description(self) -> None:
+        """The name and description of a hit are those of the tool, uncut."""
         known = {tool.name: tool.description for tool in self.tools}
         for tool in self.tools:
             for hit in self.make_searcher().search(tool.name, max_results=10).hits:
                 assert hit.description == known[hit.name]
 
-    def test_hits_are_distinct_tools_of_the_set_best_first(self) -> None:
-        """No hit is invented or repeated, and scores fall."""
+    def test_hits_are_distinct_and_sorted_by_score(self) -> None:
+        """Each hit is a tool of the set, no tool is repeated, and scores decrease."""
         searcher = self.make_searcher()
         for query in ("weather of a city", "message", "検索"):
             self._check(searcher.search(query, max_results=10), self.tools, 10)
 
-    def test_searchers_do_not_see_each_other(self) -> None:
-        """Two searchers of one index answer from their own tools only, and a later build changes nothing before it."""
+    def test_searchers_are_independent(self) -> None:
+        """Each searcher of an index returns its own tools only, and a later build does not change it."""
         index = self.make_index()
         one, other = index.build(self.tools[:2]), index.build(self.tools[2:])
         before = one.search("weather message folder sentence", max_results=10)
@@ -141,35 +143,35 @@ class ToolIndexSuite:
         after = one.search("weather message folder sentence", max_results=10)
         assert (after.hits, after.total_matches) == (before.hits, before.total_matches)
 
-    def test_a_set_without_tools_can_be_searched(self) -> None:
+    def test_searches_an_empty_set(self) -> None:
         """It finds nothing and says why."""
         response = self.make_index().build(()).search("weather")
         assert response.hits == ()
         assert response.total_matches == 0
         assert response.reason
 
-    def test_one_tool_alone_is_found(self) -> None:
-        """A set of one has no statistics to speak of; its tool is found nevertheless."""
+    def test_finds_a_single_tool(self) -> None:
+        """A set of one tool has no useful statistics, but the tool is found."""
         searcher = self.make_index().build(self.tools[:1])
         assert searcher.search("weather").names == ("get_weather",)
 
-    def test_tools_that_hardly_differ_are_all_found(self) -> None:
-        """None hides another, and ties go by name."""
+    def test_finds_all_of_several_similar_tools(self) -> None:
+        """All tools with equal descriptions are found, and ties are sorted by name."""
         tools = [ToolReference(name=f"tool {letter}", description="Look something up.") for letter in "dbcae"]
         response = self.make_index().build(tools).search("look up", max_results=10)
         assert set(response.names) == {tool.name for tool in tools}
         self._check(response, tools, 10)
 
-    def test_a_query_without_content_finds_nothing_and_says_so(self) -> None:
-        """Blank queries are answered with a reason."""
+    def test_blank_query_returns_a_reason(self) -> None:
+        """A blank query returns no hits and a reason."""
         searcher = self.make_searcher()
         for query in ("", "   ", "\n\t"):
             response = searcher.search(query)
             assert response.hits == (), f"{query!r} found {response.names}"
             assert response.reason
 
-    def test_max_results_bounds_the_hits(self) -> None:
-        """Less than one gives none; more than there are gives what there is; the count of matches does not change."""
+    def test_max_results_limits_the_hits(self) -> None:
+        """A limit below one returns no hits, and `total_matches` does not depend on the limit."""
         searcher = self.make_searcher()
         everything = searcher.search("weather message folder sentence", max_results=10**9)
         self._check(everything, self.tools, 10**9)
@@ -180,27 +182,27 @@ class ToolIndexSuite:
             assert response.names == everything.names[: max(0, limit)]
             assert response.total_matches == everything.total_matches
 
-    def test_a_category_narrows_the_search(self) -> None:
-        """A source or a tag is a category, in any casing; others' tools are neither returned nor counted."""
+    def test_category_filters_the_hits(self) -> None:
+        """A category is a source or tag in any case; other tools are neither returned nor counted."""
         searcher = self.make_searcher()
         for category in ("meteo", "METEO", "outdoors", "Out-Doors"):
             response = searcher.search("weather message folder sentence", category=category)
             assert response.names == ("get_weather",), f"{category!r} gave {response.names}"
             assert response.total_matches == 1
 
-    def test_a_category_narrows_a_search_by_name_too(self) -> None:
-        """A named tool outside the category is not returned."""
+    def test_category_filters_a_search_by_name(self) -> None:
+        """A tool outside the category is not returned even if the query is its name."""
         assert "sendEmail" not in self.make_searcher().search("sendEmail", category="meteo").names
 
-    def test_an_unknown_category_is_answered_with_those_that_exist(self) -> None:
-        """It is no error, and the reason names what could be asked for."""
+    def test_unknown_category_returns_the_known_ones(self) -> None:
+        """An unknown category is not an error, and the reason lists the known categories."""
         response = self.make_searcher().search("weather", category="no such thing")
         assert response.hits == ()
         for category in ("meteo", "mail", "disk", "outdoors", "language", "音楽"):
             assert category in response.reason
 
-    def test_names_in_any_script_are_kept_as_they_are(self) -> None:
-        """Also those that no index can encode."""
+    def test_finds_names_in_any_script(self) -> None:
+        """Names in any script are found unchanged, even those that UTF-8 cannot encode."""
         names = ["天気", "погода", "الطقس", "Größe_berechnen", "ıİ", "🚀", "with blank", "lone_\ud800_surrogate", "ﬁle"]
         tools = [ToolReference(name=name, description=f"Number {number}.") for number, name in enumerate(names)]
         searcher = self.make_index().build(tools)
@@ -208,8 +210,8 @@ class ToolIndexSuite:
             found = searcher.search(name).names
             assert found[:1] == (name,), f"{name!r} found {found!r}"
 
-    def test_content_of_any_kind_can_be_indexed(self) -> None:
-        """Odd texts, large ones and odd schemas neither fail nor hide the other tools."""
+    def test_indexes_unusual_content(self) -> None:
+        """Unusual or large texts and schemas do not fail and do not hide other tools."""
         schema: dict[str, object] = {
             "type": "object",
             "properties": {"a": True, "b": None, "c": {"enum": [1, None, "x"]}},
@@ -226,23 +228,23 @@ class ToolIndexSuite:
         assert searcher.search("get_weather").names[:1] == ("get_weather",)
         assert searcher.search("control").names[:1] == ("control",)
 
-    def test_no_query_fails(self) -> None:
-        """Operators, quotes, broken brackets, lone surrogates: a query is text, and an answer is well formed."""
+    def test_accepts_any_query(self) -> None:
+        """Operators, quotes, unbalanced brackets and lone surrogates in a query are text."""
         searcher = self.make_searcher()
-        for query in _ODD_QUERIES:
+        for query in _UNUSUAL_QUERIES:
             response = searcher.search(query)
             self._check(response, self.tools, 5)
-            assert response.hits or response.reason, f"{query!r} found nothing and does not say why"
+            assert response.hits or response.reason, f"{query!r} found nothing and gave no reason"
 
-    def test_a_very_long_query_is_answered(self) -> None:
-        """100 kB of text that ends in a request are a query like any other."""
+    def test_accepts_a_very_long_query(self) -> None:
+        """A tool name at the end of 100 kB of text is found."""
         filler = "Lorem ipsum dolor sit amet consectetur. " * 2_500
         response = self.make_searcher().search(f"{filler} Now call get_weather please.")
         assert response.names[:1] == ("get_weather",)
         self._check(response, self.tools, 5)
 
-    def test_the_answer_depends_on_the_set_not_on_its_order(self) -> None:
-        """Builds of the same tools, in any order, answer alike."""
+    def test_hits_do_not_depend_on_the_order_of_tools(self) -> None:
+        """Builds of the same tools in different orders return the same hits."""
         index = self.make_index()
         expected = index.build(self.tools).search("weather message folder sentence", max_results=10)
         orders = (self.tools, tuple(reversed(self.tools)), (*self.tools[3:], *self.tools[:3]))
@@ -250,15 +252,15 @@ class ToolIndexSuite:
             response = index.build(tools).search("weather message folder sentence", max_results=10)
             assert response.hits == expected.hits
 
-    def test_the_tools_handed_over_may_change_afterwards(self) -> None:
-        """A searcher keeps what it was built from, not the caller's list."""
+    def test_keeps_a_copy_of_the_tool_list(self) -> None:
+        """A later change of the caller's list does not change the searcher."""
         tools = list(self.tools)
         searcher = self.make_index().build(tools)
         tools.clear()
         assert searcher.search("get_weather").names[:1] == ("get_weather",)
 
-    def test_many_threads_can_search_at_once(self) -> None:
-        """Every thread gets the answer one alone would get."""
+    def test_concurrent_searches_return_equal_hits(self) -> None:
+        """Concurrent searches return the hits of a single search."""
         searcher = self.make_searcher()
         queries = ("weather", "send a message", "folder", "検索", "get_weather", "sentence language")
         expected = {query: searcher.search(query).hits for query in queries}
@@ -273,16 +275,16 @@ class ToolIndexSuite:
             wrong = [query for found in pool.map(search, range(8)) for query in found]
         assert not wrong
 
-    def test_many_threads_can_build_at_once(self) -> None:
-        """Builds of one index do not disturb each other."""
+    def test_concurrent_builds_are_independent(self) -> None:
+        """Concurrent builds of one index return correct searchers."""
         index = self.make_index()
         expected = index.build(self.tools).search("weather of a city").hits
         with ThreadPoolExecutor(4) as pool:
             built = list(pool.map(lambda _: index.build(self.tools).search("weather of a city").hits, range(8)))
         assert all(hits == expected for hits in built)
 
-    def test_the_response_tells_how_it_was_made(self) -> None:
-        """Metadata hold the query as it was given and who answered."""
+    def test_response_has_metadata(self) -> None:
+        """The metadata contain the unchanged query and the search type."""
         response = self.make_searcher().search(" weather? ")
         assert response.metadata is not None
         assert response.metadata.query == " weather? "
@@ -296,4 +298,4 @@ class ToolIndexSuite:
         assert set(names) <= {tool.name for tool in tools}, f"unknown: {names}"
         assert response.total_matches >= len(names)
         ranks = [(-hit.score, hit.name) for hit in response.hits]
-        assert ranks == sorted(ranks), "not in order of falling score, then name"
+        assert ranks == sorted(ranks), "hits are not sorted by decreasing score and name"

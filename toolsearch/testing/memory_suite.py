@@ -1,4 +1,4 @@
-"""`ChatMemoryRepositorySuite`: the contract of a memory's repository as tests."""
+"""`ChatMemoryRepositorySuite`: conformance tests for repositories of conversations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERY_KIND: tuple[Message, ...] = (
     UserMessage("Look at this", media=(Media("image/png", bytes(range(256))), Media("image/png", url="https://x/y"))),
     AssistantMessage("", (ToolCall("1", "search", '{"q":  "naïve 天気 🚀"}'), ToolCall("2", "search", "not JSON {"))),
     ToolMessage("1", "search", "a\x00b\r\n\u2028c", media=(Media("audio/wav", b"\xff\xfe"),)),
-    ToolMessage("2", "search", "The arguments are no JSON.", is_error=True),
+    ToolMessage("2", "search", "The arguments are not JSON.", is_error=True),
     AssistantMessage("lone \ud800 and two in a row \ud83d\ude00 but 😀"),
     UserMessage(""),
     AssistantMessage(),
@@ -25,26 +25,28 @@ _EVERY_KIND: tuple[Message, ...] = (
 
 
 class ChatMemoryRepositorySuite:
-    """Tests that any `ChatMemoryRepository` passes. Subclass it with a name that starts with ``Test``.
+    """Conformance tests for a `ChatMemoryRepository`.
+
+    Subclass it under a name that starts with ``Test`` and override `make_repository`. pytest collects the subclass.
 
     Example:
         >>> from toolsearch import InMemoryRepository
         >>> class TestMyRepository(ChatMemoryRepositorySuite):
         ...     def make_repository(self):
         ...         return InMemoryRepository()
-        >>> TestMyRepository().test_what_was_appended_is_loaded_in_order()
+        >>> TestMyRepository().test_loads_appended_messages_in_order()
     """
 
     def make_repository(self) -> ChatMemoryRepository:
-        """Return a new, empty repository."""
+        """Return a new, empty repository; subclasses override this."""
         raise NotImplementedError("override make_repository to return the repository under test")
 
-    def test_it_has_the_methods_of_the_protocol(self) -> None:
-        """It can be passed where a `ChatMemoryRepository` is expected."""
+    def test_implements_the_protocol(self) -> None:
+        """The repository is a `ChatMemoryRepository`."""
         assert isinstance(self.make_repository(), ChatMemoryRepository)
 
-    def test_an_unknown_session_is_an_empty_conversation(self) -> None:
-        """Nothing is stored: nothing is loaded, and to forget it is no error."""
+    def test_unknown_session_is_an_empty_conversation(self) -> None:
+        """Loading an unknown session returns nothing, and deleting it is not an error."""
         repository = self.make_repository()
         assert tuple(repository.load(_KEY)) == ()
         repository.delete(_KEY)
@@ -52,28 +54,28 @@ class ChatMemoryRepositorySuite:
         repository.replace(_KEY, [])
         assert tuple(repository.sessions()) == ()
 
-    def test_what_was_appended_is_loaded_in_order(self) -> None:
-        """Several appends make one conversation."""
+    def test_loads_appended_messages_in_order(self) -> None:
+        """Several appends form one conversation."""
         repository = self.make_repository()
         repository.append(_KEY, [UserMessage("1"), AssistantMessage("one")])
         repository.append(_KEY, [UserMessage("2")])
         assert tuple(repository.load(_KEY)) == (UserMessage("1"), AssistantMessage("one"), UserMessage("2"))
 
-    def test_every_kind_of_message_comes_back_equal(self) -> None:
-        """Media to the byte, arguments as the model wrote them, any text a str can hold."""
+    def test_loads_every_kind_of_message_unchanged(self) -> None:
+        """Messages of every kind are equal after loading: media, raw arguments, and any string."""
         repository = self.make_repository()
         repository.append(_KEY, _EVERY_KIND)
         assert tuple(repository.load(_KEY)) == _EVERY_KIND
 
-    def test_equal_messages_are_all_kept(self) -> None:
-        """A conversation is a sequence, not a set."""
+    def test_keeps_equal_messages(self) -> None:
+        """Equal messages of a conversation are all kept."""
         repository = self.make_repository()
         repository.append(_KEY, [UserMessage("yes"), UserMessage("yes")])
         repository.append(_KEY, [UserMessage("yes")])
         assert tuple(repository.load(_KEY)) == (UserMessage("yes"),) * 3
 
-    def test_sessions_and_tenants_do_not_mix(self) -> None:
-        """Keys that look alike are different conversations."""
+    def test_sessions_and_tenants_are_isolated(self) -> None:
+        """Similar keys are different conversations."""
         repository = self.make_repository()
         pairs = [("a", None), ("a", "b"), ("b", "a"), ("ab", None), ("", "ab"), ("a", ""), ("A", None), ("a ", None)]
         odd = [("\x00", None), ("a\x00", None), ("\ud800", "\udfff"), ("é", None), ("e\u0301", None), ("a:b", "a|b")]
@@ -81,29 +83,29 @@ class ChatMemoryRepositorySuite:
         for number, key in enumerate(keys):
             repository.append(key, [UserMessage(str(number))])
         for number, key in enumerate(keys):
-            assert tuple(repository.load(key)) == (UserMessage(str(number)),), f"{key} mixes with another key"
+            assert tuple(repository.load(key)) == (UserMessage(str(number)),), f"{key} is mixed up with another key"
         assert set(repository.sessions()) == set(keys)
         repository.delete(keys[0])
         assert set(repository.sessions()) == set(keys[1:])
 
-    def test_sessions_are_listed_by_tenant_and_session(self) -> None:
-        """The order is that of the keys, those without a tenant first, whatever the order of use."""
+    def test_lists_sessions_by_tenant_and_session(self) -> None:
+        """Sessions are sorted by tenant and session, those without a tenant first."""
         repository = self.make_repository()
         keys = [SessionKey("a"), SessionKey("b"), SessionKey("a", "t"), SessionKey("b", "t"), SessionKey("a", "u")]
         for key in reversed(keys):
             repository.append(key, [UserMessage("Hi")])
         assert list(repository.sessions()) == keys
 
-    def test_replace_puts_other_messages_in_the_place_of_all(self) -> None:
-        """A compaction; what follows is appended to it."""
+    def test_replace_replaces_all_messages(self) -> None:
+        """A replacement replaces all messages, and later appends follow it."""
         repository = self.make_repository()
         repository.append(_KEY, _EVERY_KIND)
         repository.replace(_KEY, [SystemMessage("In short")])
         repository.append(_KEY, [UserMessage("2")])
         assert tuple(repository.load(_KEY)) == (SystemMessage("In short"), UserMessage("2"))
 
-    def test_replace_leaves_what_came_after_those_it_replaces(self) -> None:
-        """What was stored while the summary was written stays, after it."""
+    def test_replace_upto_keeps_later_messages(self) -> None:
+        """A replacement of the first messages keeps the later ones, after the new ones."""
         repository = self.make_repository()
         for text in "1234":
             repository.append(_KEY, [UserMessage(text)])
@@ -118,8 +120,8 @@ class ChatMemoryRepositorySuite:
         assert tuple(repository.load(_KEY)) == ()
         assert tuple(repository.sessions()) == ()
 
-    def test_a_deleted_conversation_begins_anew(self) -> None:
-        """Nothing of it comes back."""
+    def test_delete_removes_the_conversation(self) -> None:
+        """A deleted conversation starts again without its old messages."""
         repository = self.make_repository()
         repository.append(_KEY, _EVERY_KIND)
         repository.delete(_KEY)
@@ -127,8 +129,8 @@ class ChatMemoryRepositorySuite:
         repository.append(_KEY, [UserMessage("Hi")])
         assert tuple(repository.load(_KEY)) == (UserMessage("Hi"),)
 
-    def test_what_was_loaded_does_not_change(self) -> None:
-        """It is a copy, and so is what was handed over."""
+    def test_loaded_messages_are_a_copy(self) -> None:
+        """Loaded messages and the appended list are independent of the stored messages."""
         repository = self.make_repository()
         given: list[Message] = [UserMessage("1")]
         repository.append(_KEY, given)
@@ -138,8 +140,8 @@ class ChatMemoryRepositorySuite:
         assert tuple(loaded) == (UserMessage("1"),)
         assert tuple(repository.load(_KEY)) == (UserMessage("1"), UserMessage("2"))
 
-    def test_parallel_appends_are_not_interleaved(self) -> None:
-        """Each turn of many threads is there, whole, and each thread's turns are in its order."""
+    def test_concurrent_appends_are_atomic(self) -> None:
+        """Appends of several threads are stored whole, and each thread's appends stay in order."""
         repository = self.make_repository()
         threads, turns = 8, 12
         start = Barrier(threads)
@@ -161,8 +163,8 @@ class ChatMemoryRepositorySuite:
             assert [text for text in texts[::3] if text.startswith(f"{thread}.")] == expected
             assert [getattr(message, "text", "") for message in repository.load(SessionKey(str(thread)))] == expected
 
-    def test_parallel_reads_see_whole_appends(self) -> None:
-        """A reader sees all of an append or nothing of it."""
+    def test_concurrent_loads_see_whole_appends(self) -> None:
+        """A load returns all messages of an append or none."""
         repository = self.make_repository()
         start = Barrier(2)
 

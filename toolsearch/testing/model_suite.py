@@ -1,4 +1,4 @@
-"""`ChatModelSuite`: what every `ChatModel` is held to."""
+"""`ChatModelSuite`: conformance tests for chat models."""
 
 from __future__ import annotations
 
@@ -32,77 +32,75 @@ _ANSWERS = {
     "text and call": AssistantMessage("Let me look.", (_TWO,)),
 }
 
-Ask = Callable[[ChatModel, ChatRequest], ChatResponse]
-
 
 class ChatModelSuite:
-    """Conformance tests for a `ChatModel`: subclass it under a name that begins with ``Test``.
+    """Conformance tests for a `ChatModel`.
 
-    `make_model` gives the model under test, connected to something that will answer with the given messages in
-    order. An ``aclose`` or ``close`` of the model is called at the end of each test.
+    Subclass it under a name that starts with ``Test`` and override `make_model`. pytest collects the subclass. Tests
+    that use an event loop call the ``aclose`` or ``close`` method of the model at their end.
 
     Example:
         >>> from toolsearch.testing import ScriptedChatModel
         >>> class TestScripted(ChatModelSuite):
         ...     def make_model(self, answers):
         ...         return ScriptedChatModel(answers)
-        >>> TestScripted().test_it_is_a_chat_model()
+        >>> TestScripted().test_implements_the_protocol()
     """
 
     def make_model(self, answers: Sequence[AssistantMessage]) -> ChatModel:
-        """Return a model that will answer with `answers`, one a request."""
-        raise NotImplementedError
+        """Return a model that answers each request with the next of `answers`; subclasses override this."""
+        raise NotImplementedError("override make_model to return the model under test")
 
-    def test_it_is_a_chat_model(self) -> None:
-        """It has the four methods."""
+    def test_implements_the_protocol(self) -> None:
+        """The model is a `ChatModel`."""
         assert isinstance(self.make_model([AssistantMessage("x")]), ChatModel)
 
     @pytest.mark.parametrize("kind", _ANSWERS)
-    def test_all_four_ways_give_the_same_answer(self, kind: str) -> None:
-        """Text, call ids, names and arguments to the byte, usage and finish reason do not depend on the way."""
+    def test_all_methods_return_equal_answers(self, kind: str) -> None:
+        """Text, tool calls, usage and finish reason do not depend on the method."""
         answer = _ANSWERS[kind]
-        responses = self._asked_in_all_ways([answer] * 4)
+        responses = self._call_all_methods([answer] * 4)
         for response in responses:
             assert response.messages == (answer,)
             assert response.finish_reason == ("tool_calls" if answer.tool_calls else "stop")
             assert response.usage == responses[0].usage
 
     def test_usage_is_reported(self) -> None:
-        """Input and output tokens are known in every way of asking."""
-        for response in self._asked_in_all_ways([AssistantMessage("It rains.")] * 4):
+        """Every method reports input and output tokens."""
+        for response in self._call_all_methods([AssistantMessage("It rains.")] * 4):
             assert response.usage.input_tokens > 0
             assert response.usage.output_tokens > 0
 
     @pytest.mark.parametrize("kind", _ANSWERS)
-    def test_a_stream_is_chunks_then_the_aggregate(self, kind: str) -> None:
-        """The chunks' text is the aggregate's text; the aggregate comes once, last."""
+    def test_stream_yields_chunks_and_then_the_response(self, kind: str) -> None:
+        """A stream ends with one response, whose text is that of the chunks."""
         answer = _ANSWERS[kind]
-        for pieces in self._streamed_in_both_ways([answer] * 2):
+        for pieces in self._stream_both_methods([answer] * 2):
             *chunks, last = pieces
             assert all(isinstance(chunk, ChatChunk) for chunk in chunks)
             assert isinstance(last, ChatResponse)
             assert "".join(chunk.text for chunk in chunks) == last.text == answer.text
 
-    def test_text_comes_in_several_chunks(self) -> None:
-        """A stream is not the whole answer in one piece."""
-        for pieces in self._streamed_in_both_ways([_ANSWERS["text"]] * 2):
+    def test_stream_yields_several_chunks(self) -> None:
+        """A stream does not return the whole text in one chunk."""
+        for pieces in self._stream_both_methods([_ANSWERS["text"]] * 2):
             assert sum(bool(piece.text) for piece in pieces[:-1]) > 1
 
-    def test_chunks_with_calls_are_marked(self) -> None:
-        """A consumer that keeps tool calls to itself can tell which chunks carry them."""
-        for pieces in self._streamed_in_both_ways([_ANSWERS["text and call"]] * 2):
+    def test_chunks_with_tool_calls_are_marked(self) -> None:
+        """Chunks of tool calls have `tool_calls` and no text."""
+        for pieces in self._stream_both_methods([_ANSWERS["text and call"]] * 2):
             marked = [piece for piece in pieces[:-1] if piece.tool_calls]
             assert marked
             assert not any(piece.text for piece in marked)
 
-    def test_a_stream_can_be_left_early(self) -> None:
-        """Closing a stream after its first chunk raises nothing, and the model serves the next request."""
+    def test_stream_can_be_closed_early(self) -> None:
+        """A stream can be closed after its first chunk, and the model answers the next request."""
         model = self.make_model([_ANSWERS["long"], AssistantMessage("next")])
         stream = cast(Any, model.stream(_REQUEST))
         assert next(stream).text
         stream.close()
         assert model.call(_REQUEST).text == "next"
-        self._run(model, _closed)
+        self._run(model, _close)
 
         async def leave() -> str:
             stream = cast(Any, model.astream(_REQUEST))
@@ -113,8 +111,8 @@ class ChatModelSuite:
         model = self.make_model([_ANSWERS["long"], AssistantMessage("next")])
         assert self._run(model, lambda _: leave()) == "next"
 
-    def test_a_whole_conversation_can_be_sent(self) -> None:
-        """All kinds of messages, calls with their results, and odd texts are accepted in every way of asking."""
+    def test_accepts_every_kind_of_message(self) -> None:
+        """Every method accepts all kinds of messages, tool results and unusual texts."""
         call = ToolCall("call_x", "made.up name", "")
         request = ChatRequest(
             messages=[
@@ -128,17 +126,17 @@ class ChatModelSuite:
                 UserMessage(""),
             ]
         )
-        for response in self._asked_in_all_ways([AssistantMessage("fine")] * 4, request):
+        for response in self._call_all_methods([AssistantMessage("fine")] * 4, request):
             assert response.text == "fine"
 
-    def test_the_request_is_left_as_it_was(self) -> None:
-        """A request that was sent equals itself before."""
+    def test_request_is_not_modified(self) -> None:
+        """The model does not modify a request."""
         request = _REQUEST.replace(context={"secret": object()}, session_id="s")
         before = request.replace()
-        self._asked_in_all_ways([AssistantMessage("x")] * 4, request)
+        self._call_all_methods([AssistantMessage("x")] * 4, request)
         assert request == before
 
-    def _asked_in_all_ways(
+    def _call_all_methods(
         self, answers: Sequence[AssistantMessage], request: ChatRequest = _REQUEST
     ) -> list[ChatResponse]:
         model = self.make_model(answers)
@@ -151,7 +149,7 @@ class ChatModelSuite:
         assert all(isinstance(response, ChatResponse) for response in responses)
         return cast("list[ChatResponse]", responses)
 
-    def _streamed_in_both_ways(self, answers: Sequence[AssistantMessage]) -> Iterator[list[ChatChunk | ChatResponse]]:
+    def _stream_both_methods(self, answers: Sequence[AssistantMessage]) -> Iterator[list[ChatChunk | ChatResponse]]:
         model = self.make_model(answers)
         yield list(model.stream(_REQUEST))
 
@@ -161,18 +159,18 @@ class ChatModelSuite:
         yield self._run(model, lambda model: read(model.astream(_REQUEST)))
 
     def _run(self, model: ChatModel, use: Callable[[ChatModel], Awaitable[_T]]) -> _T:
-        """Run `use` in an event loop of its own, then close the model in it."""
+        """Run `use` in a new event loop, then close the model in it."""
 
         async def run() -> _T:
             try:
                 return await use(model)
             finally:
-                await _closed(model)
+                await _close(model)
 
         return asyncio.run(run())
 
 
-async def _closed(model: ChatModel) -> None:
+async def _close(model: ChatModel) -> None:
     if (aclose := getattr(model, "aclose", None)) is not None:
         await aclose()
     elif (close := getattr(model, "close", None)) is not None:

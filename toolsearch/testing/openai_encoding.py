@@ -1,4 +1,4 @@
-"""Responses in the chat-completions wire format, as a provider would write them."""
+"""Conversion of responses to the chat-completions format of OpenAI."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["completion", "completion_chunks", "json_bytes"]
 
 
 def completion(response: ChatResponse, model: str = "scripted") -> dict[str, Any]:
-    """The body of an unstreamed answer."""
+    """Return the body of a response that is not streamed."""
     answers = response.candidates or [response.message]
     choices = [
         {
@@ -27,7 +27,7 @@ def completion(response: ChatResponse, model: str = "scripted") -> dict[str, Any
 
 
 def completion_chunks(response: ChatResponse, model: str = "scripted", *, usage: bool = True) -> list[dict[str, Any]]:
-    """The events of a streamed answer, split as providers split them."""
+    """Return the events of a streamed response, split in the way of providers."""
     head = _head("chat.completion.chunk", model)
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     text = response.text
@@ -73,7 +73,7 @@ def _usage(response: ChatResponse) -> dict[str, Any]:
 
 
 def json_bytes(value: Mapping[str, Any]) -> bytes:
-    """JSON in UTF-8, escaped where it holds what UTF-8 cannot (lone surrogates)."""
+    """Return JSON in UTF-8, escaped to ASCII if it contains lone surrogates."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""`OpenAIWireServer`: a local server that speaks the chat-completions wire format from a script."""
+"""`OpenAIWireServer`: a local server with scripted answers in the chat-completions format."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ from ..messages import AssistantMessage, Usage
 from .openai_encoding import completion, completion_chunks, json_bytes
 from .scripted import ScriptedAnswer, ScriptedChatModel, estimate_usage
 
-__all__ = ["OpenAIWireServer", "WireReply", "WireRequest"]
+__all__ = ["OpenAIWireServer", "WireAnswer", "WireReply", "WireRequest"]
 
 Event: TypeAlias = Mapping[str, Any] | str
 
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """A request as it came in.
+    """A received HTTP request.
 
     Args:
-        path: e.g. ``"/v1/chat/completions"``.
-        headers: with lower-case names.
-        body: the bytes.
+        path: The path, such as ``"/v1/chat/completions"``.
+        headers: The headers, with lower-case names.
+        body: The raw body.
+
+    Example:
+        >>> WireRequest("/v1/chat/completions", {}, b'{"messages": []}').json
+        {'messages': []}
     """
 
     path: str
@@ -39,22 +43,26 @@ class WireRequest:
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
+        """The body, parsed as JSON."""
         return json.loads(self.body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireReply:
-    """A raw reply, for what a well-behaved server would not send.
+    """A raw HTTP reply, for errors and malformed replies.
 
     Args:
-        status: the HTTP status.
-        body: sent as it is, or as JSON.
-        content_type: of the body.
-        headers: further ones.
-        events: instead of a body: a stream of events, each the data of one; it may be endless.
-        done: whether the stream ends with ``[DONE]``.
-        cut: break the connection instead of ending the reply.
+        status: The HTTP status.
+        body: The body. A mapping is sent as JSON.
+        content_type: The content type of the body.
+        headers: Further headers.
+        events: The data of server-sent events, sent instead of a body. The iterable may be endless.
+        done: Whether the event stream ends with ``[DONE]``.
+        cut: Whether the connection is closed before the end of the reply.
+
+    Example:
+        >>> WireReply(status=429, headers={"Retry-After": "1"}).status
+        429
     """
 
     status: int = 200
@@ -67,23 +75,24 @@ class WireReply:
 
 
 WireAnswer: TypeAlias = WireReply | ScriptedAnswer | Callable[[WireRequest], Any]
+"""A step of the script of an `OpenAIWireServer`."""
 
 
 class OpenAIWireServer:
-    """Answers ``POST /v1/chat/completions`` on 127.0.0.1 from a script, whole or streamed as it is asked.
+    """A server on 127.0.0.1 that answers ``POST /v1/chat/completions`` from a script, streamed if requested.
 
-    Use it as a context manager, to test what a model adapter really sends. A step of the script is a
-    `WireReply`, or what a step of `ScriptedChatModel` can be; a callable gets the `WireRequest`. A
-    `ProviderError` in the script is sent as its status.
+    Use it as a context manager to test the requests of a model adapter. A step of the script is a `WireReply` or any
+    step of `ScriptedChatModel`. A callable step gets the `WireRequest`. A `ProviderError` is sent as its HTTP status.
 
     Args:
-        script: the steps; or one callable, which answers every request for ever.
+        script: The steps, one for each request, or one callable that answers every request.
 
     Attributes:
-        requests: every request, in order of arrival.
-        connections_made: how many connections clients have opened.
-        disconnected: set once a client has left before the end of its reply.
-        errors: what the script's callables and events raised; the first is raised at the end of the ``with``.
+        requests: All requests in order of arrival.
+        connections_made: The number of connections that clients opened.
+        disconnected: An event that is set when a client disconnects before the end of its reply.
+        errors: The exceptions of the script's callables and events. The first one is raised at the end of the
+            ``with`` block.
 
     Example:
         >>> import urllib.request
@@ -109,7 +118,7 @@ class OpenAIWireServer:
 
     @property
     def base_url(self) -> str:
-        """What to give a client as its base URL."""
+        """The base URL for a client."""
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     def __enter__(self) -> OpenAIWireServer:
@@ -125,7 +134,7 @@ class OpenAIWireServer:
             raise self.errors[0]
 
     def reply_to(self, request: WireRequest) -> WireReply:
-        """Record `request` and return the script's next reply, in the form it asks for."""
+        """Record `request` and return the next reply of the script, streamed if the request asks for it."""
         with self._lock:
             self.requests.append(request)
             number = len(self.requests)
@@ -134,7 +143,7 @@ class OpenAIWireServer:
         answer: Any = self._endless
         if answer is None:
             if number > len(self._steps):
-                message = f"request {number} came, but the script has {len(self._steps)} answers"
+                message = f"the script has {len(self._steps)} answers, but request {number} was received"
                 return WireReply(status=400, body=_error(message, "script_exhausted"))
             answer = self._steps[number - 1]
         while callable(answer):
@@ -155,7 +164,7 @@ class OpenAIWireServer:
 
 
 def _estimate(request: ChatRequest, message: AssistantMessage) -> Usage:
-    """A token for every four characters of the messages and tools that came in, and as ever for the answer."""
+    """Return one token for every four characters of the received messages and tools, and of the answer."""
     body = json.loads(request.context["body"])
     sent = json.dumps([body.get("messages"), body.get("tools")], ensure_ascii=False)
     return Usage(-(-len(sent) // 4), estimate_usage(request, message).output_tokens)
@@ -167,7 +176,7 @@ def _error(message: str, kind: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Connections:
-    """The open connections, so that the server's end does not wait for clients that keep theirs alive."""
+    """The open connections, closed at the end of the server, since clients keep them alive."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     sockets: set[socket.socket] = field(default_factory=set)
@@ -187,12 +196,12 @@ class _Connections:
 
 
 def _shut(connection: socket.socket) -> None:
-    with suppress(OSError):  # the client was quicker
+    with suppress(OSError):  # the client closed it first
         connection.shutdown(socket.SHUT_RDWR)
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = False  # so that server_close waits for the handlers
+    daemon_threads = False  # server_close waits for the handlers
     block_on_close = True
 
     def __init__(self, owner: OpenAIWireServer) -> None:
@@ -213,7 +222,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep the error for the test, where the standard library would print it."""
+        """Store the error for the test instead of printing it."""
         error = sys.exception()
         if error is not None and not isinstance(error, ConnectionError):
             self.owner.errors.append(error)
@@ -241,7 +250,7 @@ class _Handler(BaseHTTPRequestHandler):
             _shut(self.connection)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: a test reads `requests`."""
+        """Log nothing."""
 
     def _send_head(self, reply: WireReply, headers: Mapping[str, str]) -> None:
         self.send_response(reply.status)
@@ -252,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_body(self, reply: WireReply) -> None:
         body = reply.body
         data = json_bytes(body) if isinstance(body, Mapping) else body.encode() if isinstance(body, str) else body
-        # One byte more than is sent makes the reply a broken one.
+        # A length of one byte more than is sent makes the reply incomplete.
         self._send_head(reply, {"Content-Type": reply.content_type, "Content-Length": str(len(data) + reply.cut)})
         self.wfile.write(data)
 

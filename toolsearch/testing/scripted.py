@@ -1,4 +1,4 @@
-"""`ScriptedChatModel`: a chat model for tests that answers from a script and records what it was asked."""
+"""`ScriptedChatModel`: a chat model for tests that answers from a script and records its requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ScriptExhaustedError", "ScriptedAnswer", "ScriptedChatModel", "Scrip
 CallLike: TypeAlias = ToolCall | tuple[str, Mapping[str, Any]]
 Piece: TypeAlias = ChatChunk | ChatResponse | BaseException
 
-# What a step of a script may be; `Union` because the alias names itself.
+# `Union`, because the alias refers to itself.
 ScriptedAnswer: TypeAlias = Union[
     str,
     AssistantMessage,
@@ -32,21 +32,29 @@ ScriptedAnswer: TypeAlias = Union[
     BaseException,
     Callable[[ChatRequest], "ScriptedAnswer | Awaitable[ScriptedAnswer]"],
 ]
+"""A step of the script of a `ScriptedChatModel`."""
 
 
 class ScriptExhaustedError(ToolSearchError, AssertionError):
-    """The model was asked more often than its script has answers."""
+    """A request to a `ScriptedChatModel` after the last step of its script.
+
+    Example:
+        >>> ScriptedChatModel([]).call(ChatRequest(messages=()))
+        Traceback (most recent call last):
+        toolsearch.testing.scripted.ScriptExhaustedError: the script has 0 answers, but request 1 was received; \
+the last message of the request is ()
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedStream:
-    """An answer whose stream goes wrong, or comes in given pieces.
+    """An answer whose stream fails or ends early.
 
     Args:
-        answer: what is answered; `call` and `acall` give it whole.
-        error: raised in the stream after `after` chunks (by default, after the last one), and by `call`.
-        after: how many chunks come before the stream breaks off.
-        complete: False leaves out the aggregate, as a provider's broken connection would.
+        answer: The answer; `call` and `acall` return it whole.
+        error: The exception raised in the stream after `after` chunks (the default is all chunks), and by `call`.
+        after: The number of chunks before the stream ends.
+        complete: Whether the stream ends with the response. False simulates a broken connection.
 
     Example:
         >>> model = ScriptedChatModel([ScriptedStream("Hello", after=1, complete=False)])
@@ -61,26 +69,32 @@ class ScriptedStream:
 
 
 class ScriptedChatModel:
-    """A `ChatModel` that gives the answers of a script, one a request, in all four ways of asking.
+    """A `ChatModel` that answers each request with the next step of a script.
 
-    A step of the script is a text; an `AssistantMessage`; a `ChatResponse`, given as it is; a tool call or a
-    list of them, each a `ToolCall` or a pair ``(name, arguments)`` (ids are made: ``call_1``, ``call_2``, ...);
-    an exception, which is raised; a list of `ChatChunk`s, to control a stream (a `ChatResponse` at its end is
-    the aggregate, an exception in it is raised there); a `ScriptedStream`; or a callable that gets the request
-    and returns any of these (an async one works in `acall` and `astream`).
+    A step of the script is one of these:
 
-    Streams give text in up to three chunks, each tool call in a chunk, and the aggregate last. Safe for use by
-    several threads at once: each request takes one step.
+    - A string or an `AssistantMessage`.
+    - A `ChatResponse`, which is returned unchanged.
+    - A tool call or a list of them. Each is a `ToolCall` or a pair ``(name, arguments)``, whose ids are ``call_1``,
+      ``call_2`` and so on.
+    - An exception, which is raised.
+    - A list of `ChatChunk` objects, which are the chunks of a stream. A `ChatResponse` at the end is the response of
+      the stream. An exception in the list is raised at its position.
+    - A `ScriptedStream`.
+    - A callable that gets the request and returns any of these. An async callable works in `acall` and `astream`.
+
+    A stream yields the text in up to three chunks, each tool call in a chunk, and then the response. The model is
+    thread-safe: each request takes one step.
 
     Args:
-        script: the steps; or one callable, which answers every request for ever.
-        usage: the usage of each response: fixed, or computed; by default `estimate_usage`. A `ChatResponse`
-            in the script keeps its own.
-        supports_output_schema: whether requests for structured output carry the schema (`ChatModel`).
+        script: The steps, one for each request, or one callable that answers every request.
+        usage: The usage of each response, or a function that computes it. The default is `estimate_usage`. A
+            `ChatResponse` in the script keeps its own usage.
+        supports_output_schema: Whether requests for structured output contain the schema, as in `ChatModel`.
 
     Attributes:
-        requests: every request, in order of arrival.
-        open_streams: streams begun and neither read to their end nor closed.
+        requests: All requests in order of arrival.
+        open_streams: The number of streams that were neither read to the end nor closed.
 
     Example:
         >>> from toolsearch.messages import UserMessage
@@ -112,7 +126,7 @@ class ScriptedChatModel:
 
     @property
     def remaining(self) -> int:
-        """How many steps of the script were not used yet."""
+        """The number of unused steps of the script."""
         return max(0, len(self._steps) - len(self.requests))
 
     def call(self, request: ChatRequest) -> ChatResponse:
@@ -121,20 +135,20 @@ class ScriptedChatModel:
 
     async def acall(self, request: ChatRequest) -> ChatResponse:
         """Return the next answer of the script."""
-        return self._whole(request, await _aresolve(self._next(request), request))
+        return self._whole(request, await _resolve_async(self._next(request), request))
 
     def stream(self, request: ChatRequest) -> Iterator[ChatChunk | ChatResponse]:
-        """Yield the next answer in chunks, then whole."""
-        with _Counted(self):
+        """Yield the chunks of the next answer, then the whole response."""
+        with _OpenStream(self):
             for piece in self._pieces(request, _resolve(self._next(request), request)):
                 if isinstance(piece, BaseException):
                     raise piece
                 yield piece
 
     async def astream(self, request: ChatRequest) -> AsyncIterator[ChatChunk | ChatResponse]:
-        """Yield the next answer in chunks, then whole."""
-        with _Counted(self):
-            for piece in self._pieces(request, await _aresolve(self._next(request), request)):
+        """Yield the chunks of the next answer, then the whole response."""
+        with _OpenStream(self):
+            for piece in self._pieces(request, await _resolve_async(self._next(request), request)):
                 if isinstance(piece, BaseException):
                     raise piece
                 yield piece
@@ -147,13 +161,13 @@ class ScriptedChatModel:
             return self._endless
         if number > len(self._steps):
             raise ScriptExhaustedError(
-                f"request {number} came, but the script has {len(self._steps)} answers; "
+                f"the script has {len(self._steps)} answers, but request {number} was received; "
                 f"the last message of the request is {request.messages[-1:]!r}"
             )
         return self._steps[number - 1]
 
     def _whole(self, request: ChatRequest, answer: ScriptedAnswer) -> ChatResponse:
-        """The answer as one response; its error, if it has one, is raised."""
+        """Return the answer as one response, or raise its error."""
         if isinstance(answer, ScriptedStream):
             if answer.error is not None:
                 raise answer.error
@@ -175,7 +189,7 @@ class ScriptedChatModel:
         return self._response(request, AssistantMessage(text, tuple(c for chunk in chunks for c in chunk.tool_calls)))
 
     def _pieces(self, request: ChatRequest, answer: ScriptedAnswer) -> list[Piece]:
-        """The answer as a stream gives it; an exception among the pieces is to be raised at its place."""
+        """Return the pieces of a stream; the caller raises an exception in the list at its position."""
         if isinstance(answer, BaseException):
             return [answer]
         if isinstance(answer, ScriptedStream):
@@ -200,14 +214,18 @@ class ScriptedChatModel:
             return AssistantMessage(answer)
         calls = [answer] if isinstance(answer, ToolCall) or _is_pair(answer) else answer
         if not isinstance(calls, Sequence) or not calls:
-            raise ConfigurationError(f"a script cannot have the step {answer!r}; see ScriptedChatModel for what it can")
+            raise ConfigurationError(
+                f"a step of a script must be one of the types listed in ScriptedChatModel, got {answer!r}"
+            )
         return AssistantMessage("", tuple(self._tool_call(call) for call in calls))
 
     def _tool_call(self, call: object) -> ToolCall:
         if isinstance(call, ToolCall):
             return call
         if not _is_pair(call):
-            raise ConfigurationError(f"not a tool call in a script: {call!r}; write ToolCall(...) or (name, arguments)")
+            raise ConfigurationError(
+                f"a tool call in a script must be ToolCall(...) or (name, arguments), got {call!r}"
+            )
         name, arguments = call
         with self._lock:
             self._calls_made += 1
@@ -219,8 +237,8 @@ class ScriptedChatModel:
         return ChatResponse(messages=(message,), usage=usage, finish_reason=reason)
 
 
-class _Counted:
-    """Counts a stream of `model` as open for the time of a ``with`` block."""
+class _OpenStream:
+    """A context manager that counts a stream of `model` as open."""
 
     def __init__(self, model: ScriptedChatModel) -> None:
         self._model = model
@@ -237,7 +255,16 @@ class _Counted:
 
 
 def estimate_usage(request: ChatRequest, message: AssistantMessage) -> Usage:
-    """A deterministic usage: a token for every four characters of messages and tool definitions, rounded up."""
+    """Return a deterministic usage: one token for every four characters, rounded up.
+
+    Args:
+        request: The request. Its messages and tool definitions are the input.
+        message: The answer, which is the output.
+
+    Example:
+        >>> estimate_usage(ChatRequest(messages=()), AssistantMessage("It rains.")).output_tokens
+        3
+    """
     definitions = (
         json.dumps([tool.name, tool.description, tool.parameters], ensure_ascii=False, default=str)
         for tool in request.tools
@@ -260,12 +287,12 @@ def _resolve(answer: ScriptedAnswer, request: ChatRequest) -> ScriptedAnswer:
         if inspect.isawaitable(result):
             if inspect.iscoroutine(result):
                 result.close()
-            raise AsyncCallableError("an async step of a script works in acall and astream only")
+            raise AsyncCallableError("an async step of a script works only in acall and astream")
         answer = result
     return answer
 
 
-async def _aresolve(answer: ScriptedAnswer, request: ChatRequest) -> ScriptedAnswer:
+async def _resolve_async(answer: ScriptedAnswer, request: ChatRequest) -> ScriptedAnswer:
     while callable(answer):
         result = answer(request)
         answer = await result if inspect.isawaitable(result) else result
@@ -277,7 +304,7 @@ def _is_pair(value: object) -> TypeGuard[tuple[str, Mapping[str, Any]]]:
 
 
 def _as_pieces(answer: ScriptedAnswer) -> list[Piece] | None:
-    """The answer as a list of stream pieces, where it is one."""
+    """Return the answer as a list of stream pieces; None if it is not such a list."""
     if not isinstance(answer, list | tuple) or not answer:
         return None
     pieces = [piece for piece in answer if isinstance(piece, ChatChunk | ChatResponse | BaseException)]
@@ -285,7 +312,7 @@ def _as_pieces(answer: ScriptedAnswer) -> list[Piece] | None:
 
 
 def _chunks(message: AssistantMessage) -> list[ChatChunk]:
-    """Up to three chunks of text, then each tool call."""
+    """Return up to three chunks of text, then a chunk for each tool call."""
     size = max(1, -(-len(message.text) // 3))
     texts = [ChatChunk(message.text[start : start + size]) for start in range(0, len(message.text), size)]
     return [*texts, *(ChatChunk(tool_calls=(call,)) for call in message.tool_calls)]
