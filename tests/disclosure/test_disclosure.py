@@ -31,6 +31,11 @@ def test_no_tool_is_sent_before_it_is_revealed() -> None:
         assert turn.offers_search
 
 
+def test_tools_can_be_given_as_a_list() -> None:
+    with disclosure().open("ann", list(TOOLS.tools)) as turn:
+        assert turn.search("get_weather", 1).revealed == ("get_weather",)
+
+
 def test_revealed_tools_are_appended_and_never_move() -> None:
     with disclosure().open("ann", TOOLS) as turn:
         seen = [turn.begin_round()]

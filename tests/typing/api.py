@@ -24,7 +24,7 @@ from toolsearch import (
     tool,
 )
 from toolsearch.chat import ChatModel
-from toolsearch.disclosure import Disclosure, DisclosureTurn, SessionToolIndex
+from toolsearch.disclosure import Disclosure, DisclosureTurn, RevealingText, SessionToolIndex
 from toolsearch.eviction import CompositeEviction, EvictionStrategy, LruEviction, TtlEviction
 from toolsearch.indexes import (
     Bm25ToolIndex,
@@ -124,7 +124,7 @@ def machine() -> None:
     """The engine works without the client."""
     with Disclosure(SessionToolIndex("bm25")).open("ann", [ToolReference(name="get_weather")]) as turn:
         assert_type(turn, DisclosureTurn)
-        assert_type(turn.search("weather"), str)
+        assert_type(turn.search("weather"), RevealingText)
 
 
 def stored() -> None:

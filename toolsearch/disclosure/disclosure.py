@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import cast
 
+from ..indexes.reference import ToolReference
 from . import sentences
 from .sessions.session_index import SessionToolIndex
-from .sessions.tool_set import ToolSet
+from .sessions.tool_set import ToolSet, coerce_tool_set
 from .settings import DisclosureSettings, Offer
 from .turn import DisclosureTurn
 
@@ -46,7 +47,7 @@ class Disclosure:
     def open(
         self,
         session_id: Hashable | None,
-        tools: ToolSet,
+        tools: ToolSet | Iterable[ToolReference],
         *,
         pinned: Sequence[str] = (),
         allows: Callable[[str], bool] = lambda _name: True,
@@ -58,7 +59,8 @@ class Disclosure:
 
         Args:
             session_id: The session; None for a turn that leaves nothing behind.
-            tools: The tools that the session may have. A new set is indexed.
+            tools: The tools that the session may have. A new set is indexed. Keep a `ToolSet` while the tools stay the
+                same: it is hashed once.
             pinned: Names of tools that are always sent, first and in this order.
             allows: Decides by name whether the session may have a tool. It is asked again whenever a tool is revealed
                 or run.
@@ -69,6 +71,7 @@ class Disclosure:
         Raises:
             IndexingError: If the tools cannot be indexed.
         """
+        tools = coerce_tool_set(tools)
         searchable = not frozenset(pinned).issuperset(tools.names)
         offer = self._offer(session_id, tools, tokens) if searchable else _NOTHING_HIDDEN
         lease = self.sessions.lease(session_id, ToolSet() if offer.reveals_all else tools)

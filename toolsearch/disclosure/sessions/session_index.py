@@ -19,7 +19,7 @@ from .lease import SessionLease, search_with
 from .record import SessionRecord
 from .request import ToolSearchRequest
 from .searcher_cache import SearcherCache, SearcherHandle
-from .tool_set import ToolSet
+from .tool_set import ToolSet, coerce_tool_set
 
 __all__ = ["SessionToolIndex"]
 
@@ -88,7 +88,7 @@ class SessionToolIndex:
             IndexingError: If the set cannot be indexed.
         """
         _validate_session_id(session_id)
-        self._use(session_id, _coerce_tool_set(tools), turn=False)
+        self._use(session_id, coerce_tool_set(tools), turn=False)
 
     def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
         """Return the tools of a session that match a query. An unknown session has none.
@@ -143,7 +143,7 @@ class SessionToolIndex:
             DuplicateToolError: If two tools have the same name.
             IndexingError: If the set cannot be indexed. A session keeps its previous set.
         """
-        tool_set = _coerce_tool_set(tools)
+        tool_set = coerce_tool_set(tools)
         if session_id is None:
             handle = self._cache.get(tool_set)
             return SessionLease(SessionRecord(), tool_set, handle)
@@ -271,7 +271,3 @@ def _validate_session_id(session_id: Hashable | None) -> None:
         hash(session_id)
     except TypeError as error:
         raise ConfigurationError(f"session_id must be hashable, got {session_id!r}") from error
-
-
-def _coerce_tool_set(tools: ToolSet | Iterable[ToolReference]) -> ToolSet:
-    return tools if isinstance(tools, ToolSet) else ToolSet(tools)

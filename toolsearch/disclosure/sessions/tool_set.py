@@ -10,7 +10,7 @@ from types import MappingProxyType
 from ...errors import ConfigurationError, DuplicateToolError
 from ...indexes.reference import ToolReference
 
-__all__ = ["ToolSet"]
+__all__ = ["ToolSet", "coerce_tool_set"]
 
 
 class ToolSet:
@@ -107,6 +107,11 @@ class ToolSet:
 
     def __repr__(self) -> str:
         return f"<ToolSet of {len(self)} tools, {self.digest.hex()[:8]}>"
+
+
+def coerce_tool_set(tools: ToolSet | Iterable[ToolReference]) -> ToolSet:
+    """Return `tools` as a `ToolSet`; a set is returned as it is."""
+    return tools if isinstance(tools, ToolSet) else ToolSet(tools)
 
 
 def _counted(names: Iterable[str]) -> Mapping[str, int]:
