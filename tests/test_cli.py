@@ -1,4 +1,4 @@
-"""The command line answers with tables or JSON, and with one line when something is wrong."""
+"""Command line: tables or JSON, and one line on standard error after an error."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_help(arguments: tuple[str, ...]) -> None:
     assert run(*arguments).exit_code == 0
 
 
-def test_search_shows_the_ranking_with_the_reason_for_each_hit() -> None:
+def test_search_prints_hits_with_their_matches() -> None:
     result = run("search", "--catalog", OUTFIT, "current weather")
     assert result.exit_code == 0
     assert "weather in name" in result.stdout
     assert "Bm25ToolIndex" in result.stdout
 
 
-def test_search_as_json_has_the_whole_response() -> None:
+def test_search_as_json_is_the_whole_response() -> None:
     found = answer("search", "--catalog", OUTFIT, "product weather", "-k", "2", "--json", "--index", "regex")
     assert found["total_matches"] > 2
     assert len(found["hits"]) == 2
@@ -72,95 +72,94 @@ def test_search_within_a_category(tmp_path: Path) -> None:
     assert [hit["name"] for hit in found["hits"]] == ["web_read"]
 
 
-def test_search_says_why_it_found_nothing() -> None:
+def test_search_prints_the_reason_for_no_match() -> None:
     result = run("search", "--catalog", OUTFIT, "zzzyx")
     assert result.exit_code == 0
     assert "0 of 0 matches" in result.stdout
     assert "No tool" in result.stdout
 
 
-def test_text_that_looks_like_markup_is_shown_as_it_is(tmp_path: Path) -> None:
+def test_markup_in_descriptions_is_text(tmp_path: Path) -> None:
     path = tmp_path / "tools.json"
     path.write_text(json.dumps([{"name": "paint", "description": "Paints it [bold]red[/bold] [/]", "inputSchema": {}}]))
     assert "[bold]red[/bold] [/]" in run("search", "--catalog", path, "paint").stdout
 
 
-def test_a_bad_catalogue_is_one_line_with_its_place(tmp_path: Path) -> None:
+def test_invalid_catalog_is_one_line_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "tools.jsonl"
     path.write_text('{"name": "a", "inputSchema": {"type": "object"}}\n{"name": \n')
-    assert_refused(run("search", "--catalog", path, "x"), f"{path}:2:", "is not JSON")
-    assert_refused(run("bench", "--catalog", path), f"{path}:2:", "is not JSON")
+    assert_refused(run("search", "--catalog", path, "x"), f"{path}:2:", "JSON")
+    assert_refused(run("bench", "--catalog", path), f"{path}:2:", "JSON")
 
 
-def test_bad_tasks_are_one_line_with_their_place(tmp_path: Path) -> None:
+def test_invalid_tasks_are_one_line_with_their_place(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_text('{"prompt": "x"}\n')
     assert_refused(run("bench", "--catalog", OUTFIT, "--tasks", path), f"{path}:1:")
 
 
-def test_an_unknown_index_or_counter_is_one_line() -> None:
+def test_unknown_index_or_counter_is_one_line() -> None:
     assert_refused(run("search", "--catalog", OUTFIT, "x", "--index", "magic"), "'magic'", "bm25")
     assert_refused(run("bench", "--catalog", OUTFIT, "--counter", "magic"), "'magic'", "o200k_base")
 
 
-def test_a_model_for_an_index_that_takes_none_is_refused() -> None:
-    """Rather than left unused without a word."""
-    said = "--embedder is the model of vector and hybrid, not of bm25"
-    assert_refused(run("search", "--catalog", OUTFIT, "x", "--embedder", "./nope"), said)
-    assert_refused(run("bench", "--catalog", OUTFIT, "--embedder", "./nope"), said)
+def test_embedder_for_an_index_without_one_is_an_error() -> None:
+    message = "--embedder needs the index vector or hybrid, got bm25"
+    assert_refused(run("search", "--catalog", OUTFIT, "x", "--embedder", "./nope"), message)
+    assert_refused(run("bench", "--catalog", OUTFIT, "--embedder", "./nope"), message)
 
 
-def test_without_the_extra_a_hybrid_searches_by_words_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `HybridToolIndex()` does; whoever names a model is told that it cannot be used."""
+def test_hybrid_without_the_extra_searches_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same as `HybridToolIndex()`. With a model, the missing extra is an error."""
     monkeypatch.setitem(sys.modules, "faiss", None)
     result = run("search", "--catalog", OUTFIT, "current weather", "--index", "hybrid", "--json")
     assert result.exit_code == 0
     assert "weather" in json.loads(result.stdout)["hits"][0]["name"]
     assert result.stderr.count("\n") == 1
-    assert "words alone" in result.stderr
+    assert "by words only" in result.stderr
     assert "toolsearch[vector]" in result.stderr
     model = ("--embedder", "some-model")
     assert_refused(run("search", "--catalog", OUTFIT, "x", "--index", "hybrid", *model), "toolsearch[vector]")
 
 
-def test_without_servers_it_says_how_to_get_them(tmp_path: Path) -> None:
+def test_missing_servers_name_the_install(tmp_path: Path) -> None:
     assert_refused(run("bench", "--servers-env", tmp_path), "make servers", "--catalog")
 
 
-def test_tasks_without_a_catalogue_are_refused() -> None:
+def test_tasks_without_a_catalog_are_an_error() -> None:
     assert_refused(run("bench", "--tasks", OUTFIT_TASKS), "--catalog")
 
 
-def test_a_catalogue_without_tasks_gives_its_size_and_where_search_begins_to_pay() -> None:
+def test_catalog_without_tasks_prints_size_and_break_even() -> None:
     result = run("bench", "--catalog", OUTFIT, "--index", "bm25", "--counter", "estimate")
     assert result.exit_code == 0
     assert "28 tools" in result.stdout
     assert "fewer tokens from" in " ".join(result.stdout.split())
 
 
-def test_a_catalogue_with_tasks_gives_the_savings_table_and_json(tmp_path: Path) -> None:
+def test_catalog_with_tasks_prints_savings_and_writes_json(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     result = run("bench", "--catalog", OUTFIT, "--tasks", OUTFIT_TASKS, "--index", "bm25", "--json", target)
     assert result.exit_code == 0
     assert "all tools" in result.stdout
     (suite,) = json.loads(target.read_text("utf-8"))["suites"]
     assert suite["tasks"] == 1
-    assert suite["contenders"][0]["saving"] > 0.3
+    assert suite["strategies"][0]["saving"] > 0.3
 
 
-def test_json_on_standard_output_is_nothing_but_json() -> None:
+def test_json_on_standard_output_is_only_json() -> None:
     report = answer("bench", "--catalog", OUTFIT, "--tasks", OUTFIT_TASKS, "--index", "regex", "--json", "-")
-    assert report["suites"][0]["contenders"][0]["name"] == "regex"
+    assert report["suites"][0]["strategies"][0]["name"] == "regex"
 
 
-def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+def test_unwritable_file_is_one_line(tmp_path: Path) -> None:
     target = tmp_path / "none" / "out.json"
     result = run("bench", "--catalog", OUTFIT, "--index", "bm25", "--counter", "estimate", "--json", target)
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr
 
 
-def test_losses_set_the_exit_code_only_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_losses_set_the_exit_code_on_request(tmp_path: Path) -> None:
     catalog, tasks = tmp_path / "tools.json", tmp_path / "tasks.jsonl"
     catalog.write_text(json.dumps([{"name": "ring", "description": "Ring.", "inputSchema": {"type": "object"}}]))
     tasks.write_text('{"prompt": "Ring!", "steps": [{"tool": "ring"}]}\n')
@@ -181,41 +180,41 @@ def written(path: Path, *lines: Any) -> Path:
 DOTTED = {"name": "admin.tools.list", "description": "List the tools.", "inputSchema": {"type": "object"}}
 
 
-def test_tools_are_measured_under_the_names_that_a_model_sees(tmp_path: Path) -> None:
+def test_tools_have_the_names_that_a_model_sees(tmp_path: Path) -> None:
     catalog = written(tmp_path / "tools.jsonl", DOTTED, {**DOTTED, "name": "admin/tools/drop"})
     assert answer("bench", "--catalog", catalog, "--index", "bm25", "--json", "-")["suites"][0]["tools"] == 2
 
 
 @pytest.mark.parametrize("name", ["admin.tools.list", name_tools([Tool.from_definition(DOTTED)])[0].name])
-def test_a_task_names_a_tool_as_it_is_or_as_a_model_sees_it(tmp_path: Path, name: str) -> None:
+def test_task_names_a_tool_by_its_original_or_sent_name(tmp_path: Path, name: str) -> None:
     catalog = written(tmp_path / "tools.jsonl", DOTTED)
     step = {"tool": name, "phrasings": ["list the tools"]}
     tasks = written(tmp_path / "tasks.jsonl", {"prompt": "Which tools are there?", "steps": [step]})
     report = answer("bench", "--catalog", catalog, "--tasks", tasks, "--index", "bm25", "--json", "-")
-    assert report["suites"][0]["contenders"][0]["succeeded"] == 1
+    assert report["suites"][0]["strategies"][0]["succeeded"] == 1
 
 
-def test_a_name_that_is_reserved_is_one_line(tmp_path: Path) -> None:
+def test_reserved_name_is_one_line(tmp_path: Path) -> None:
     catalog = written(tmp_path / "tools.jsonl", {**DOTTED, "name": "tool_search"})
     assert_refused(run("bench", "--catalog", catalog), "'tool_search' is reserved")
 
 
-def test_a_task_over_a_tool_that_the_catalogue_lacks_is_one_line_with_the_closest_names(tmp_path: Path) -> None:
-    """A mistyped name must not make a check pass that played nothing."""
+def test_unknown_tool_of_a_task_is_one_line_with_the_closest_names(tmp_path: Path) -> None:
+    """A typo must not let `--fail-on-loss` succeed without playing a task."""
     known = {"prompt": "What is it like outside?", "steps": [{"tool": "currentTime"}]}
     mistyped = {"prompt": "What is it like outside?", "steps": [{"tool": "curentTime"}]}
     tasks = written(tmp_path / "tasks.jsonl", known, mistyped)
     result = run("bench", "--catalog", OUTFIT, "--tasks", tasks, "--index", "bm25", "--fail-on-loss")
-    assert_refused(result, f"{tasks}:2:", "no tool 'curentTime'", "'currentTime'")
+    assert_refused(result, f"{tasks}:2:", "does not have a tool 'curentTime'", "'currentTime'")
 
 
-def test_failing_on_a_loss_needs_tasks() -> None:
+def test_fail_on_loss_needs_tasks() -> None:
     assert_refused(run("bench", "--catalog", OUTFIT, "--index", "bm25", "--fail-on-loss"), "--tasks")
 
 
 @pytest.mark.servers
 @pytest.mark.slow
-def test_the_bundled_run_measures_over_a_hundred_tools_of_running_servers(tmp_path: Path) -> None:
+def test_bundled_run_measures_over_a_hundred_tools_of_running_servers(tmp_path: Path) -> None:
     if not SERVERS.is_dir():
         pytest.skip(f"no MCP servers in {SERVERS.name}; `make servers` installs them")
     target = tmp_path / "out.json"
@@ -225,11 +224,11 @@ def test_the_bundled_run_measures_over_a_hundred_tools_of_running_servers(tmp_pa
     servers, outfit = report["suites"]
     assert sum(server["tools"] for server in report["servers"]) == servers["tools"] > 100
     assert servers["tasks"] >= 40
-    assert servers["contenders"][0]["saving"] > 0.5
+    assert servers["strategies"][0]["saving"] > 0.5
     assert outfit["tools"] == 28
 
 
-def test_a_description_does_not_steer_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
     catalog = tmp_path / "tools.json"
     catalog.write_text(
         json.dumps(

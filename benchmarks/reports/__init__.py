@@ -1,1 +1,1 @@
-"""reports."""
+"""Reports of benchmarks: terminal, JSON, HTML, Markdown and plots."""

@@ -1,4 +1,4 @@
-"""How the command line talks: tables that fit, and errors in one line."""
+"""Terminal output of the commands: console width, safe text, log levels and one-line errors."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from rich.console import Console
 
 from ...errors import ToolSearchError
 
-__all__ = ["clear_errors", "harmless", "make_console", "quiet_logs"]
+__all__ = ["log_levels", "make_console", "report_errors", "strip_control_characters"]
 
-_LOG_WIDTH = 110
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_FILE_WIDTH = 110
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """A console that is wide enough for tables where the output is a file or a log."""
-    console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=_LOG_WIDTH)
+    """Create a console. If the output is a file or a log, it is wide enough for the tables.
 
-
-def harmless(text: str) -> str:
-    """The text without controls and direction overrides: what a server says must not steer the terminal.
-
-    Lone surrogates, which cannot be written either, are replaced too.
+    Args:
+        stderr: Write to standard error instead of standard output.
     """
-    return _STEERING.sub("\ufffd", text)
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=_FILE_WIDTH)
+
+
+def strip_control_characters(text: str) -> str:
+    """Replace control characters, direction overrides and lone surrogates, so that text cannot control the terminal."""
+    return _CONTROL_CHARACTERS.sub("\ufffd", text)
 
 
 @contextmanager
-def quiet_logs(**levels: int) -> Iterator[None]:
-    """Let loggers, by name, say only what is at least as serious; afterwards they are as they were."""
+def log_levels(**levels: int) -> Iterator[None]:
+    """Set the levels of loggers, by name, and restore them at the end."""
     with ExitStack() as restored:
         for name, level in levels.items():
             logger = logging.getLogger(name)
@@ -44,8 +45,8 @@ def quiet_logs(**levels: int) -> Iterator[None]:
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
-    """Turn the library's errors into one line on standard error and exit code 2, without a traceback."""
+def report_errors() -> Iterator[None]:
+    """Print an error of the library as one line on standard error and exit with code 2, without a traceback."""
     try:
         yield
     except ToolSearchError as error:

@@ -1,4 +1,4 @@
-"""Writing reports where the command line was told to."""
+"""Report files: checked before a run, written at its end."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 from ...errors import ConfigurationError
 
-__all__ = ["check_targets", "write_json", "write_text"]
+__all__ = ["validate_targets", "write_json", "write_text"]
 
 
-def check_targets(*targets: Path | str | None) -> None:
-    """Find out before a long run that a report could not be written at its end; None and ``-`` are no files.
+def validate_targets(*targets: Path | str | None) -> None:
+    """Validate the report files before a long run. None and ``-`` are not files.
 
     Raises:
-        ConfigurationError: the folder of a file is not there, is not writable, the file is a folder or protected, or
-            another report would be written over it.
+        ConfigurationError: A folder does not exist or is not writable, a file is a folder or protected, or two reports
+            have the same file.
     """
     paths = [Path(target) for target in targets if target is not None and str(target) != "-"]
     for number, path in enumerate(paths):
@@ -27,22 +27,22 @@ def check_targets(*targets: Path | str | None) -> None:
         if path.is_dir():
             raise ConfigurationError(f"{path}: cannot be written: it is a folder")
         if not folder.is_dir():
-            raise ConfigurationError(f"{path}: cannot be written: there is no folder {folder}")
+            raise ConfigurationError(f"{path}: cannot be written: the folder {folder} does not exist")
         if not os.access(path if path.exists() else folder, os.W_OK):
-            raise ConfigurationError(f"{path}: cannot be written: no permission")
-        if any(_are_one(path, other) for other in paths[:number]):
-            raise ConfigurationError(f"{path}: cannot be written: another report goes to this file")
+            raise ConfigurationError(f"{path}: cannot be written: permission denied")
+        if any(_is_same_file(path, other) for other in paths[:number]):
+            raise ConfigurationError(f"{path}: cannot be written: another report has the same file")
 
 
-def _are_one(path: Path, other: Path) -> bool:
+def _is_same_file(path: Path, other: Path) -> bool:
     return path.resolve() == other.resolve() or (path.exists() and other.exists() and path.samefile(other))
 
 
 def write_json(report: Mapping[str, Any], target: str) -> None:
-    """Write a report as JSON to a file, or for ``-`` to standard output.
+    """Write a report as JSON to a file, or to standard output for ``-``.
 
     Raises:
-        ConfigurationError: the file cannot be written.
+        ConfigurationError: The file cannot be written.
     """
     text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
     if target == "-":
@@ -52,10 +52,10 @@ def write_json(report: Mapping[str, Any], target: str) -> None:
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a file as UTF-8; what cannot be encoded becomes a question mark.
+    """Write a file as UTF-8. Characters that cannot be encoded become question marks.
 
     Raises:
-        ConfigurationError: the file cannot be written.
+        ConfigurationError: The file cannot be written.
     """
     try:
         path.write_bytes(text.encode("utf-8", "replace"))

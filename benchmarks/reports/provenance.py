@@ -1,16 +1,17 @@
-"""Where figures come from: the machine, the versions and the commit they were measured with."""
+"""Origin of measured values: date, commit, machine and versions."""
 
 from __future__ import annotations
 
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["provenance"]
+__all__ = ["provenance", "provenance_sentence"]
 
 _DISTRIBUTIONS = (
     "toolsearch",
@@ -27,7 +28,7 @@ _DISTRIBUTIONS = (
 
 
 def provenance() -> dict[str, Any]:
-    """The machine, the installed versions of what matters, the commit of this source tree if it is one, and the day."""
+    """Return date, commit, machine and the versions of the packages that influence measurements, as JSON values."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": _commit(),
@@ -42,6 +43,17 @@ def provenance() -> dict[str, Any]:
     }
 
 
+def provenance_sentence(report: Mapping[str, Any]) -> str:
+    """Return the date, commit, machine and versions of a report as one sentence."""
+    machine = report["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    commit = f"commit {report['commit']}, " if report["commit"] else ""
+    return (
+        f"Measured on {report['date']}, {commit}Python {machine['python']}, {machine['system']} "
+        f"{machine['architecture']}, {machine['processor']}, {machine['cpus']} CPUs; {versions}."
+    )
+
+
 def _version(distribution: str) -> str | None:
     try:
         return version(distribution)
@@ -50,7 +62,7 @@ def _version(distribution: str) -> str | None:
 
 
 def _cpus() -> int:
-    """The CPUs this process may use."""
+    """Return the number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -64,7 +76,7 @@ def _processor() -> str:
 
 
 def _commit() -> str | None:
-    """The commit, with a ``+`` where the tree has changes; None outside a checkout of this project."""
+    """Return the commit, with a ``+`` if the tree has changes; None outside a checkout of this project."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None

@@ -1,1 +1,1 @@
-"""retrieval."""
+"""Retrieval benchmark: quality, speed and memory of indexes on labeled queries."""

@@ -1,4 +1,4 @@
-"""What the indexes are compared with: the plain ways to search, as one would write them in ten lines."""
+"""Baselines of the benchmarks: rank_bm25, and nearest neighbors with numpy."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ...errors import MissingExtraError
 from ...indexes.lexical.tool_terms import parameter_strings
 from ...indexes.protocols import Embedder
 from ...indexes.ranking.catalog import Catalog, Category
-from ...indexes.ranking.respond import respond
-from ...indexes.ranking.scores import Scores
+from ...indexes.ranking.scored_searcher import ScoredSearcher
+from ...indexes.ranking.scores import CANDIDATES, Scores
 from ...indexes.reference import ToolReference
-from ...indexes.response import Match, ToolSearchResponse
+from ...indexes.response import Match
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["NumpyNearest", "NumpySearcher", "RankBm25", "plain_terms", "plain_text"]
 
 _WORD = re.compile(r"\w+")
-_KEPT = 20
 
 
 def plain_terms(text: str) -> list[str]:
-    r"""Return the runs of ``\w`` in small letters.
+    r"""Return the runs of ``\w`` in lowercase.
 
     Example:
         >>> plain_terms("Users' create_issue")
@@ -36,12 +35,15 @@ def plain_terms(text: str) -> list[str]:
 
 
 def plain_text(tool: ToolReference) -> str:
-    """Return all that is indexed of a tool: source, name, description, and what its schema says of the parameters."""
+    """Return the text of a tool that is indexed: source, name, description and parameters."""
     return " ".join((tool.source or "", tool.name, tool.description, *parameter_strings(tool.parameters)))
 
 
 class RankBm25:
-    """`rank_bm25.BM25Okapi` over `plain_terms`.
+    """Search with `rank_bm25.BM25Okapi` over `plain_terms`.
+
+    Args:
+        tools: The tools to index.
 
     Raises:
         MissingExtraError: rank-bm25 is not installed.
@@ -56,7 +58,7 @@ class RankBm25:
         self._ranker: Any = BM25Okapi([plain_terms(plain_text(tool)) for tool in tools])
 
     def search(self, query: str, k: int) -> list[str]:
-        """Return the names of the `k` best, without those that share no word with the query."""
+        """Return the names of the `k` best tools that share a word with the query, best first."""
         import numpy as np
 
         scores: NDArray[np.float64] = self._ranker.get_scores(plain_terms(query))
@@ -65,14 +67,19 @@ class RankBm25:
 
 
 class NumpyNearest:
-    """The nearest rows by cosine, in numpy alone, and nothing around it; `rows` are of length one."""
+    """Nearest neighbors by cosine similarity in numpy, without validation and without a search response.
+
+    Args:
+        names: Name of each row.
+        rows: One embedding of length one per row.
+    """
 
     def __init__(self, names: Sequence[str], rows: NDArray[np.float32]) -> None:
         self._names = list(names)
         self._rows = rows
 
     def search(self, row: NDArray[np.float32], k: int) -> list[tuple[str, float]]:
-        """Return the names and cosines of the `k` best, best first."""
+        """Return the names and similarities of the `k` nearest rows, nearest first."""
         import numpy as np
 
         cosines = self._rows @ (row / np.linalg.norm(row))
@@ -84,33 +91,32 @@ class NumpyNearest:
         return [(self._names[at], float(cosines[at])) for at in best.tolist()]
 
 
-class NumpySearcher:
-    """The same search as a vector index does, checks of the query's embedding and response included, by numpy."""
+class NumpySearcher(ScoredSearcher):
+    """Search of a vector index in numpy, including validation of the embedding and the search response.
+
+    Args:
+        tools: The indexed tools.
+        embedder: Embeds the queries.
+        rows: One embedding of length one per tool.
+    """
+
+    min_candidates = 20  # as in the vector index
 
     def __init__(self, tools: Sequence[ToolReference], embedder: Embedder, rows: NDArray[np.float32]) -> None:
-        self._catalog = Catalog(tools)
+        super().__init__(Catalog(tools), type(self).__name__)
         self._embedder = embedder
         self._rows = rows
 
-    def search(self, query: str, max_results: int = 5) -> ToolSearchResponse:
-        """Return the tools nearest to the query."""
-        return respond(
-            self._catalog,
-            self._scores,
-            search_type="NumpySearcher",
-            query=query,
-            max_results=max_results,
-            category=None,
-        )
-
-    def _scores(self, query: str, limit: int, category: Category | None) -> Scores:
+    def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
+        """Return the similarities of the tools nearest to the query."""
         import numpy as np
 
         from ...indexes.vector.encode import unit_rows
 
         cosines = self._rows @ unit_rows(self._embedder, [query])[0]
-        every = np.arange(len(cosines))
-        best = every if len(cosines) <= _KEPT else np.argpartition(-cosines, _KEPT)[:_KEPT]
+        best = np.arange(len(cosines))
+        if len(cosines) > limit:
+            best = np.argpartition(-cosines, limit)[:limit]
         best = best[cosines[best] > 0]
         explanation = (Match(query, ("meaning",)),)
         return Scores(

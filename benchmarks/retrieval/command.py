@@ -1,4 +1,4 @@
-"""`toolsearch bench retrieval`: how well and how fast the indexes find tools."""
+"""Command `toolsearch bench retrieval`: quality and speed of indexes on labeled queries."""
 
 from __future__ import annotations
 
@@ -13,46 +13,54 @@ import typer
 from rich.console import Console
 
 from ...errors import ConfigurationError, ToolSearchError
-from ..index_options import INDEXES, check_embedder, make_indexes
-from ..reports.console import clear_errors, make_console, quiet_logs
-from ..reports.output import check_targets, write_json, write_text
-from ..reports.svg import check_image, write_image
-from .contenders import Rival, own_rival, peer_rival
+from ..index_options import INDEXES, make_indexes, validate_embedder
+from ..reports.console import log_levels, make_console, report_errors
+from ..reports.output import validate_targets, write_json, write_text
+from ..reports.plots import validate_plot_path, write_plot
+from .contenders import Contender, index_contender, peer_contender
 from .memory import measure_memory
 from .peers import PEERS, installed_peers
-from .queries import LabelledSet, catalog_in, labelled_set, load_labelled_set
+from .queries import LabeledSet, find_catalog, load_labeled_set, read_labeled_set
 
 __all__ = ["retrieval"]
+
+_MAX_ERROR_LENGTH = 300
 
 _Folders = Annotated[
     list[Path] | None, typer.Argument(metavar="DIR", help="Folders with catalog.jsonl and queries.jsonl.")
 ]
-_Catalog = Annotated[Path | None, typer.Option(help="A catalogue of your own, in any form; goes with --queries.")]
+_Catalog = Annotated[
+    Path | None,
+    typer.Option(help="A file of tool definitions (OpenAI, Anthropic or MCP; JSON or JSONL). Needs --queries."),
+]
 _Queries = Annotated[
-    Path | None, typer.Option(help='Labelled queries (JSONL): {"query": "...", "relevant": ["tool"], "any": false}.')
+    Path | None,
+    typer.Option(
+        help='Labeled queries (JSONL): {"query": "...", "relevant": ["tool"], "any": false}. Needs --catalog.'
+    ),
 ]
 _Index = Annotated[
-    list[str] | None, typer.Option(help="An index; may be given again. Default: all that can be used here.")
+    list[str] | None, typer.Option(help="An index to measure; repeatable. Default: every index that is installed.")
 ]
 _PeerNames = Annotated[
     list[str] | None,
-    typer.Option("--peer", help=f"A peer ({', '.join(PEERS)}); may be given again. Default: all that are installed."),
+    typer.Option("--peer", help=f"A library to compare with ({', '.join(PEERS)}); repeatable. Default: all installed."),
 ]
 _Limit = Annotated[
     int | None,
-    typer.Option(min=1, help="At most this many queries a set, always the same ones, by a hash of the text."),
+    typer.Option(min=1, help="Use at most this many queries of each set, the same ones in every run."),
 ]
-_Embedder = Annotated[str | None, typer.Option(help="The model of vector and hybrid: a name or a folder.")]
-_Json = Annotated[
-    str | None, typer.Option("--json", metavar="FILE", help="Write the outcome here as JSON; - prints it.")
-]
-_Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the plots alone: .svg, or .png with the extra plot.")
-]
+_Embedder = Annotated[str | None, typer.Option(help="Embedding model of vector and hybrid: a name or a folder.")]
+_Memory = Annotated[bool, typer.Option(help="Measure memory; builds each index in a separate process.")]
+_Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the results as JSON; - prints them.")]
 _Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write the tables and plots here, as one page.")
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write the tables as an HTML page, with plots if the extra plot is there."
+    ),
 ]
-_Failures = Annotated[int, typer.Option(min=0, help="Show so many queries of each index that found nothing right.")]
+_Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the plots as .svg or .png (extra plot).")]
+_Failures = Annotated[int, typer.Option(min=0, help="Show this many queries per index that found no relevant tool.")]
 
 
 def retrieval(
@@ -61,35 +69,40 @@ def retrieval(
     queries: _Queries = None,
     index: _Index = None,
     peer: _PeerNames = None,
-    peers: Annotated[bool, typer.Option(help="Measure other libraries too, where they are installed.")] = True,
+    peers: Annotated[bool, typer.Option(help="Compare with other libraries that are installed.")] = True,
     limit: _Limit = None,
     embedder: _Embedder = None,
-    memory: Annotated[bool, typer.Option(help="Measure memory, each index in a process of its own.")] = True,
+    memory: _Memory = True,
     json_file: _Json = None,
     html_file: _Html = None,
     plot: _Plot = None,
     failures: _Failures = 0,
 ) -> None:
-    """Ask indexes labelled queries: recall, nDCG, hit rate, MRR, speed and memory of each, and of its peers."""
-    from ..reports.figures import sections, set_title
-    from ..reports.provenance import provenance
-    from .report import print_set, retrieval_html
+    """Measure how well and how fast indexes find tools.
 
-    with clear_errors():
-        _check_plot(plot)
-        check_targets(json_file, html_file, plot)
+    Runs labeled queries on each index and each installed peer library, and prints recall, nDCG, hit rate, MRR, CPU time
+    and memory.
+    """
+    from ..reports.provenance import provenance
+    from ..reports.table_cells import retrieval_tables, set_title
+    from .report import print_set, retrieval_chart, retrieval_html
+
+    with report_errors():
+        if plot:
+            validate_plot_path(plot)
+        validate_targets(json_file, html_file, plot)
         if peer and not peers:
-            raise ConfigurationError("--peer asks for what --no-peers leaves out; give one of them")
-        check_embedder(index or INDEXES, embedder)
-        sets = [(one.sample(limit), path) for one, path in _sets(folders or (), catalog, queries)]
+            raise ConfigurationError("--peer cannot be combined with --no-peers; use one of them")
+        validate_embedder(index or INDEXES, embedder)
+        sets = [(one.sample(limit), path) for one, path in _load_sets(folders or (), catalog, queries)]
         console = make_console(stderr=json_file == "-")
-        rivals, skipped = _rivals(index, peer if peers else (), embedder, sets[0][0], console)
-        outcomes = []
-        for labelled, path in sets:
-            rows = _measure(labelled, path, rivals, embedder, memory, console, failures)
-            outcome = {"name": labelled.name, "tools": len(labelled.tools), "queries": len(labelled.queries)}
-            outcomes.append({**outcome, "indexes": rows})
-            print_set(console, set_title(outcomes[-1]), rows)
+        contenders, skipped = _find_contenders(index, peer if peers else (), embedder, sets[0][0], console)
+        results = []
+        for labeled, path in sets:
+            rows = _measure(labeled, path, contenders, embedder, memory, console, failures)
+            result = {"name": labeled.name, "tools": len(labeled.tools), "queries": len(labeled.queries)}
+            results.append({**result, "indexes": rows})
+            print_set(console, set_title(results[-1]), rows)
         from .measure import mean_json
 
         report = {
@@ -98,11 +111,11 @@ def retrieval(
             "limit": limit,
             "embedder": embedder,
             "skipped": skipped,
-            "sets": outcomes,
-            "mean": mean_json(outcomes),
+            "sets": results,
+            "mean": mean_json(results),
         }
-        if len(outcomes) > 1:
-            print_set(console, *sections(report)[0])
+        if len(results) > 1:
+            print_set(console, *retrieval_tables(report)[0])
         for name, reason in skipped.items():
             console.print(f"Left out {name}: {reason}", style="yellow", markup=False)
         if json_file:
@@ -110,113 +123,105 @@ def retrieval(
         if html_file:
             write_text(retrieval_html(report), html_file)
         if plot:
-            _draw(report, plot)
+            write_plot(retrieval_chart(report), plot)
 
 
-def _sets(folders: Sequence[Path], catalog: Path | None, queries: Path | None) -> Iterator[tuple[LabelledSet, Path]]:
-    """The sets, each with the file of its catalogue."""
+def _load_sets(
+    folders: Sequence[Path], catalog: Path | None, queries: Path | None
+) -> Iterator[tuple[LabeledSet, Path]]:
+    """Yield each set with the file of its catalog."""
     if (catalog is None) != (queries is None):
-        raise ConfigurationError("--catalog and --queries go together")
+        raise ConfigurationError("--catalog and --queries must be given together")
     if catalog is not None and queries is not None:
-        yield labelled_set(catalog, queries), catalog
+        yield read_labeled_set(catalog, queries), catalog
     elif not folders:
         raise ConfigurationError("give a folder with catalog.jsonl and queries.jsonl, or --catalog and --queries")
-    for folder in _each_once(folders):
-        yield load_labelled_set(folder), catalog_in(folder)
+    for folder in _unique(folders):
+        yield load_labeled_set(folder), find_catalog(folder)
 
 
-def _each_once(folders: Sequence[Path]) -> Iterator[Path]:
-    """However they are written: a set that is given again would count twice in the average."""
-    met: set[Path] = set()
+def _unique(folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield each folder once, however it is spelled. A repeated set would count twice in the averages."""
+    seen: set[Path] = set()
     for folder in folders:
-        if (place := folder.resolve()) not in met:
-            met.add(place)
+        if (resolved := folder.resolve()) not in seen:
+            seen.add(resolved)
             yield folder
 
 
-def _rivals(
-    names: Sequence[str] | None, peers: Sequence[str] | None, embedder: str | None, few: LabelledSet, console: Console
-) -> tuple[list[Rival], dict[str, str]]:
-    """What is measured, and what is left out and why; an index asked for by name is never left out."""
+def _find_contenders(
+    names: Sequence[str] | None,
+    peers: Sequence[str] | None,
+    embedder: str | None,
+    sample: LabeledSet,
+    console: Console,
+) -> tuple[list[Contender], dict[str, str]]:
+    """Return the contenders, and the reason for each that is left out. An index given by name is never left out."""
     skipped: dict[str, str] = {}
-    own: list[Rival] = []
+    contenders: list[Contender] = []
     for name in dict.fromkeys(names or INDEXES):
         try:
-            # Each by itself: a vector index shared with hybrid would have embedded the tools for it.
+            # Created one by one: if hybrid shared the vector index, its tools would already be embedded.
             index = make_indexes([name], embedder)[name]
             with console.status(f"loading {name}"):
-                index.build(few.tools[:1])
+                index.build(sample.tools[:1])
         except (ToolSearchError, OSError) as error:
             if names:
                 raise
             skipped[name] = str(error).splitlines()[0]
         else:
-            own.append(own_rival(name, index))
+            contenders.append(index_contender(name, index))
     with console.status("looking for peers"):
         found, missing = installed_peers(peers)
-    return [*own, *map(peer_rival, found)], {**skipped, **missing}
+    return [*contenders, *map(peer_contender, found)], {**skipped, **missing}
 
 
 def _measure(
-    labelled: LabelledSet,
+    labeled: LabeledSet,
     catalog: Path,
-    rivals: Sequence[Rival],
+    contenders: Sequence[Contender],
     embedder: str | None,
     memory: bool,
     console: Console,
     failures: int,
 ) -> list[dict[str, Any]]:
-    from .measure import measure
+    from .measure import measure_retrieval
     from .report import print_failures
 
     rows: list[dict[str, Any]] = []
-    with quiet_logs(toolsearch=logging.ERROR), _progress(labelled, len(rivals)) as bar:
-        for rival in rivals:
+    with log_levels(toolsearch=logging.ERROR), _progress_bar(labeled, len(contenders)) as start:
+        for contender in contenders:
             try:
-                measured = measure(
-                    labelled,
-                    rival,
-                    memory=partial(measure_memory, catalog, rival.name, embedder) if memory else lambda: None,
-                    progress=bar(rival.name),
+                measurement = measure_retrieval(
+                    labeled,
+                    contender,
+                    memory=partial(measure_memory, catalog, contender.name, embedder) if memory else lambda: None,
+                    progress=start(contender.name),
                 )
             except ToolSearchError:
                 raise
-            except Exception as error:  # a peer may choke on a catalogue; the others go on
-                if not rival.peer:
+            except Exception as error:  # a peer may fail on a catalog; measure the others
+                if not contender.peer:
                     raise
-                console.print(f"{rival.name} failed on {labelled.name}: {error!r}"[:300], style="yellow", markup=False)
+                message = f"{contender.name} failed on {labeled.name}: {error!r}"
+                console.print(message[:_MAX_ERROR_LENGTH], style="yellow", markup=False)
                 continue
-            rows.append(measured.as_json())
-            if failures and not rival.peer:
-                print_failures(console, measured, failures)
+            rows.append(measurement.as_json())
+            if failures and not contender.peer:
+                print_failures(console, measurement, failures)
     return rows
 
 
 @contextmanager
-def _progress(labelled: LabelledSet, count: int) -> Iterator[Callable[[str], Callable[[], None]]]:
-    """A bar on standard error that moves with every query."""
+def _progress_bar(labeled: LabeledSet, count: int) -> Iterator[Callable[[str], Callable[[], None]]]:
+    """Show a progress bar of the queries of `count` contenders on standard error."""
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task(labelled.name, total=len(labelled.queries) * count)
+        bar = progress.add_task(labeled.name, total=len(labeled.queries) * count)
 
-        def begin(name: str) -> Callable[[], None]:
-            progress.update(bar, description=f"{labelled.name}: {name}")
+        def start(name: str) -> Callable[[], None]:
+            progress.update(bar, description=f"{labeled.name}: {name}")
             return lambda: progress.advance(bar)
 
-        yield begin
-
-
-def _check_plot(plot: Path | None) -> None:
-    """Before the long run, not after it."""
-    if plot is not None and plot.suffix.lower() != ".html":
-        check_image(plot)
-
-
-def _draw(report: dict[str, Any], plot: Path) -> None:
-    from .report import retrieval_figure, retrieval_html
-
-    if plot.suffix.lower() == ".html":
-        write_text(retrieval_html(report), plot)
-    else:
-        write_image(retrieval_figure(report), plot)
+        yield start

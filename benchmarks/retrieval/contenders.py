@@ -1,4 +1,4 @@
-"""The indexes that are compared: ours by name, and the peers that are installed."""
+"""Contenders of the retrieval benchmark: indexes by name, and installed peer libraries."""
 
 from __future__ import annotations
 
@@ -11,18 +11,26 @@ from ...indexes.reference import ToolReference
 from ..index_options import make_indexes
 from .peers import PEERS, Peer, Search
 
-__all__ = ["Rival", "find_rival", "own_rival", "peer_rival"]
+__all__ = ["Contender", "find_contender", "index_contender", "peer_contender"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
-    """Something that searches tools.
+class Contender:
+    """Index or library that the benchmark measures.
 
     Args:
-        name: in tables.
-        prepare: takes the tools and returns what builds the index, which returns the search.
-        peer: whether it is another library's.
-        version: of that library.
+        name: Name in tables.
+        prepare: Takes the tools and returns a function that builds the index and returns its search. Only that
+            function is timed.
+        peer: Whether it is another library.
+        version: Version of that library.
+
+    Example:
+        >>> from toolsearch.indexes import ToolReference
+        >>> first = Contender("first", lambda tools: lambda: lambda query, k: [tool.name for tool in tools[:k]])
+        >>> search = first.prepare([ToolReference(name="ring_bell")])()
+        >>> search("ring", 5)
+        ['ring_bell']
     """
 
     name: str
@@ -31,8 +39,13 @@ class Rival:
     version: str | None = None
 
 
-def own_rival(name: str, index: ToolIndex) -> Rival:
-    """An index of ours, or a plug-in."""
+def index_contender(name: str, index: ToolIndex) -> Contender:
+    """Return a contender for an index.
+
+    Args:
+        name: Name in tables.
+        index: Any index, built in or your own.
+    """
 
     def prepare(tools: Sequence[ToolReference]) -> Callable[[], Search]:
         def build() -> Search:
@@ -41,21 +54,21 @@ def own_rival(name: str, index: ToolIndex) -> Rival:
 
         return build
 
-    return Rival(name, prepare)
+    return Contender(name, prepare)
 
 
-def peer_rival(peer: Peer) -> Rival:
-    """Another library."""
-    return Rival(peer.name, peer.prepare, peer=True, version=version(peer.distribution))
+def peer_contender(peer: Peer) -> Contender:
+    """Return a contender for another library."""
+    return Contender(peer.name, peer.prepare, peer=True, version=version(peer.distribution))
 
 
-def find_rival(name: str, embedder: str | None = None) -> Rival:
-    """Return the index or peer of this name.
+def find_contender(name: str, embedder: str | None = None) -> Contender:
+    """Return the index or peer with this name.
 
     Raises:
-        ConfigurationError: there is none.
-        MissingExtraError: it needs an extra that is not installed.
+        ConfigurationError: The name is unknown.
+        MissingExtraError: The index needs an extra that is not installed.
     """
     if name in PEERS:
-        return peer_rival(PEERS[name])
-    return own_rival(name, make_indexes([name], embedder)[name])
+        return peer_contender(PEERS[name])
+    return index_contender(name, make_indexes([name], embedder)[name])

@@ -1,4 +1,4 @@
-"""CPU time of rivals that take turns: on a shared machine, wall time measures the neighbours."""
+"""CPU time of functions that run in turns. On a shared machine, wall time also measures other programs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import median
 
-__all__ = ["cpu_medians", "cpu_seconds", "quiet"]
+__all__ = ["cpu_medians", "cpu_seconds", "garbage_collection_paused"]
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Collect garbage now, and none until the end: whose turn a collection falls into is chance."""
+def garbage_collection_paused() -> Iterator[None]:
+    """Collect garbage now and not again until the end, since a collection would count for whoever runs at that time."""
     was_enabled = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -25,20 +25,20 @@ def quiet() -> Iterator[None]:
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """Do the work once and return the CPU time it took, that of all threads of this process together."""
+    """Call `work` once and return its CPU time in seconds, of all threads of this process."""
     started = time.process_time()
     work()
     return time.process_time() - started
 
 
-def cpu_medians(rivals: Sequence[Callable[[int], object]], rounds: int, *, warm: int = 0) -> list[float]:
-    """Return the median CPU seconds of each rival.
+def cpu_medians(functions: Sequence[Callable[[int], object]], rounds: int, *, warm: int = 0) -> list[float]:
+    """Return the median CPU seconds of each function.
 
     Args:
-        rivals: called with the number of the round, one after the other in each round; so whatever changes on the
-            machine meanwhile changes for all.
-        rounds: how often each is measured.
-        warm: rounds before these that do not count.
+        functions: Functions to measure, called with the number of the round. In each round they run in turns, so a
+            change of the machine's speed affects all of them.
+        rounds: Number of measured rounds.
+        warm: Number of rounds before those, which are not measured.
 
     Example:
         >>> calls = []
@@ -46,14 +46,14 @@ def cpu_medians(rivals: Sequence[Callable[[int], object]], rounds: int, *, warm:
         >>> calls, len(medians)
         ([0, 0, 1, 1, 2, 2], 2)
     """
-    taken: list[list[float]] = [[] for _ in rivals]
+    taken: list[list[float]] = [[] for _ in functions]
     for number in range(warm):
-        for rival in rivals:
-            rival(number)
-    with quiet():
+        for function in functions:
+            function(number)
+    with garbage_collection_paused():
         for number in range(warm, warm + rounds):
-            for rival, samples in zip(rivals, taken, strict=True):
+            for function, samples in zip(functions, taken, strict=True):
                 started = time.process_time()
-                rival(number)
+                function(number)
                 samples.append(time.process_time() - started)
     return [median(samples) for samples in taken]

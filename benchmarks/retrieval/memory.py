@@ -1,9 +1,8 @@
-"""What an index takes of memory, measured in a process of its own: ``python -m toolsearch.benchmarks.retrieval.memory``.
+"""Memory of an index, measured in a separate process: ``python -m toolsearch.benchmarks.retrieval.memory``.
 
-Much of an index is not Python's: tantivy, faiss and the peers allocate by themselves, where `tracemalloc` sees nothing.
-So this is the growth of the resident set: a fresh process loads everything, builds over a few tools, then over the
-catalogue, and what it holds more after that is the index, with what was remembered to make it. To a MB or so, since
-allocators keep spare pages.
+tantivy, faiss and the peers allocate memory that `tracemalloc` does not see. So the growth of the resident set is
+measured: a new process loads everything, indexes a few tools, and then the catalog. The growth in the last step is the
+index with its caches, accurate to about 1 MB, since allocators keep free pages.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from ...tools.catalog_file import load_catalog
 __all__ = ["measure_memory", "resident_bytes"]
 
 _STATUS = Path("/proc/self/status")
-_FEW = 20
-_PATIENCE = 600.0
+_WARM_UP_TOOLS = 20
+_TIMEOUT_SECONDS = 600.0
 
 
 def resident_bytes() -> int | None:
-    """Return the resident set of this process after giving spare pages back, or None where it cannot be read."""
+    """Return the resident set of this process in bytes after freeing unused pages, or None if it cannot be read."""
     gc.collect()
     with contextlib.suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)  # glibc only
+        ctypes.CDLL(None).malloc_trim(0)  # only glibc has it
     try:
         lines = _STATUS.read_text("ascii").splitlines()
     except OSError:
@@ -38,36 +37,38 @@ def resident_bytes() -> int | None:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:")), None)
 
 
-def measure_memory(catalog: Path, rival: str, embedder: str | None = None) -> int | None:
-    """Return the bytes that a fresh process holds more once `rival` has indexed a catalogue; None if not to be had.
+def measure_memory(catalog: Path, contender: str, embedder: str | None = None) -> int | None:
+    """Return the memory in bytes of a contender that has indexed a catalog, or None if it cannot be measured.
 
     Args:
-        catalog: the catalogue's file.
-        rival: the name of an index or of a peer.
-        embedder: the model of vector and hybrid.
+        catalog: File of the catalog.
+        contender: Name of an index or a peer.
+        embedder: Name or folder of the embedding model of ``vector`` and ``hybrid``.
     """
     if not _STATUS.exists():
         return None
-    request = json.dumps({"catalog": str(catalog), "rival": rival, "embedder": embedder})
+    request = json.dumps({"catalog": str(catalog), "contender": contender, "embedder": embedder})
     command = [sys.executable, "-m", "toolsearch.benchmarks.retrieval.memory"]
     try:
-        done = subprocess.run(command, input=request, capture_output=True, text=True, check=True, timeout=_PATIENCE)
+        done = subprocess.run(
+            command, input=request, capture_output=True, text=True, check=True, timeout=_TIMEOUT_SECONDS
+        )
         return int(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
 
 
 def main() -> int:
-    """Answer one request from standard input with a number of bytes on standard output."""
-    from .contenders import find_rival
+    """Measure the contender of a JSON request on standard input and print its bytes."""
+    from .contenders import find_contender
 
     request = json.load(sys.stdin)
     try:
-        rival = find_rival(request["rival"], request["embedder"])
+        contender = find_contender(request["contender"], request["embedder"])
         tools = [tool.reference for tool in load_catalog(request["catalog"])]
-        kept = rival.prepare(tools[:_FEW])()
+        kept = contender.prepare(tools[:_WARM_UP_TOOLS])()
         kept("warm", 1)
-        build = rival.prepare(tools)
+        build = contender.prepare(tools)
         before = resident_bytes()
         kept = build()
         after = resident_bytes()

@@ -1,4 +1,4 @@
-"""How good a ranking is: recall, hit rate, nDCG and MRR of one query, and their averages."""
+"""Quality metrics of rankings: recall, hit rate, nDCG and MRR."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
 
-__all__ = ["Quality", "average", "judge", "percentile"]
+__all__ = ["Quality", "average", "percentile", "score_ranking"]
 
-_DEPTH = 10
+_MAX_RANK = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """How well one query, or on average several, found the tools it is labelled with; each figure from 0 to 1.
+    """Quality of the results of one query, or the average over several. Every metric is between 0 and 1.
 
     Args:
-        recall_1: the share of the labelled tools that is found at the first place.
-        recall_5: that share within the first five.
-        recall_10: that share within the first ten.
-        hit_1: whether the first is one of them.
-        hit_5: whether any of the first five is.
-        full_5: whether the first five hold all of them.
-        ndcg_5: the discounted gain of the first five (each labelled tool gains 1), by that of the best order.
-        mrr: one by the place of the first that is found, 0 after the tenth.
+        recall_1: Share of the relevant tools in the first result.
+        recall_5: Share of the relevant tools in the first five results.
+        recall_10: Share of the relevant tools in the first ten results.
+        hit_1: Whether the first result is relevant.
+        hit_5: Whether any of the first five results is relevant.
+        full_5: Whether the first five results have all relevant tools.
+        ndcg_5: Normalized discounted cumulative gain of the first five results, with a gain of 1 per relevant tool.
+        mrr: Reciprocal rank of the first relevant result, 0 after the tenth.
+
+    Example:
+        >>> quality = score_ranking(["read_file", "send_mail"], ["send_mail"])
+        >>> quality.recall_5, quality.hit_1, quality.mrr
+        (1.0, 0.0, 0.5)
     """
 
     recall_1: float
@@ -37,22 +42,22 @@ class Quality:
     mrr: float
 
 
-def judge(found: Sequence[str], relevant: Iterable[str], *, alternatives: bool = False) -> Quality:
-    """Judge what one query found.
+def score_ranking(found: Sequence[str], relevant: Iterable[str], *, alternatives: bool = False) -> Quality:
+    """Return the quality of the results of one query.
 
     Args:
-        found: names, best first; a name found twice counts where it stands first.
-        relevant: the names to be found, at least one.
-        alternatives: one of `relevant` is enough: the first found counts, others neither help nor harm.
+        found: Names of the results, best first. Of a repeated name, only the first position counts.
+        relevant: Names of the relevant tools, at least one.
+        alternatives: One of `relevant` is enough: only the first one found counts.
 
     Example:
-        >>> judge(["a", "x", "b"], {"a", "b"}).recall_5
+        >>> score_ranking(["a", "x", "b"], {"a", "b"}).recall_5
         1.0
-        >>> judge(["x", "b"], {"a", "b"}, alternatives=True).mrr
+        >>> score_ranking(["x", "b"], {"a", "b"}, alternatives=True).mrr
         0.5
     """
     wanted = frozenset(relevant)
-    ranked = list(dict.fromkeys(found))[:_DEPTH]
+    ranked = list(dict.fromkeys(found))[:_MAX_RANK]
     hits = [name in wanted for name in ranked]
     needed = len(wanted)
     if alternatives:
@@ -74,12 +79,12 @@ def judge(found: Sequence[str], relevant: Iterable[str], *, alternatives: bool =
 
 
 def average(qualities: Sequence[Quality]) -> Quality:
-    """Return the mean of each figure over at least one query, or over the means of several sets."""
+    """Return the mean of each metric over at least one query."""
     return Quality(**{part.name: fmean(getattr(one, part.name) for one in qualities) for part in fields(Quality)})
 
 
 def percentile(values: Iterable[float], percent: float) -> float:
-    """Return the least value that at least this percentage of the values do not exceed.
+    """Return the smallest value that at least `percent` percent of the values do not exceed.
 
     Example:
         >>> percentile([4, 1, 3, 2], 50), percentile([4, 1, 3, 2], 99)

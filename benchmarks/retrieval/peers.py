@@ -1,7 +1,7 @@
-"""Other libraries that search tools, asked the way their users ask them; each is left out where it is not installed.
+"""Peers: other libraries that search tools, called as their users call them.
 
-None of them is a dependency: ``pip install ratel-ai fastmcp haystack-ai pydantic-ai-slim`` beside toolsearch, and they
-appear in the tables. Only search by words is compared, with the settings each has by default.
+They are not dependencies. The tables have those that are installed, for example with
+``pip install ratel-ai fastmcp haystack-ai pydantic-ai-slim``. Only search by words is compared, with default settings.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .baselines import RankBm25
 __all__ = ["PEERS", "Peer", "Search", "installed_peers"]
 
 Search: TypeAlias = Callable[[str, int], Sequence[str]]
-"""From a query and a number to the names of at most so many tools, best first."""
+"""Function from a query and a maximum number of results to the names of the tools found, best first."""
 
-_DEEPEST = 10
+_MAX_RESULTS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A library to compare with.
+    """Library to compare with.
 
     Args:
-        name: in tables.
-        distribution: what pip installs.
-        prepare: makes the library's own objects of the tools, and returns what builds the index over them. A user has
-            these objects anyway, so making them is not counted.
+        name: Name in tables.
+        distribution: Name of the distribution that pip installs.
+        prepare: Converts the tools to objects of the library and returns a function that builds the index over them.
+            The conversion is not timed, since users of the library have these objects anyway.
     """
 
     name: str
@@ -43,17 +43,17 @@ class Peer:
 
 
 def installed_peers(names: Sequence[str] | None = None) -> tuple[list[Peer], dict[str, str]]:
-    """Return the peers that can be used here, and of the others why not.
+    """Return the peers that are installed and work, and the reasons why the others are left out.
 
     Args:
-        names: those wanted; None means all.
+        names: Names of peers; None means all.
 
     Raises:
-        ConfigurationError: an unknown name.
+        ConfigurationError: A name is unknown.
     """
     for name in names or ():
         if name not in PEERS:
-            raise ConfigurationError(f"there is no peer {name!r}; there are {', '.join(PEERS)}")
+            raise ConfigurationError(f"peer must be one of {', '.join(PEERS)}, got {name!r}")
     usable: list[Peer] = []
     skipped: dict[str, str] = {}
     for name, peer in PEERS.items():
@@ -66,7 +66,7 @@ def installed_peers(names: Sequence[str] | None = None) -> tuple[list[Peer], dic
             continue
         try:
             peer.prepare(_PROBE)()("probe", 1)
-        except Exception as error:  # another version, another API: said, and gone on without
+        except Exception as error:  # another version may have another API: report and continue
             skipped[name] = f"installed, but failed: {type(error).__name__}: {one_line(str(error), 120)}"
         else:
             usable.append(peer)
@@ -79,14 +79,16 @@ def _rank_bm25(tools: Sequence[ToolReference]) -> Callable[[], Search]:
 
 def _ratel(tools: Sequence[ToolReference]) -> Callable[[], Search]:
     ratel: Any = importlib.import_module("ratel_ai")
-    own = [
+    converted = [
         ratel.Tool(id=tool.name, name=tool.name, description=tool.description, input_schema=_schema(tool))
         for tool in tools
     ]
 
     def build() -> Search:
         registry = ratel.ToolRegistry()
-        registered = registry.register(own)  # done; awaiting it waits for embeddings, which are not asked for
+        registered = registry.register(
+            converted
+        )  # already done; awaiting would wait for embeddings, which are not used
         with contextlib.suppress(AttributeError):
             registered.close()
         registry.search("warm", 1)  # the first search completes the index
@@ -98,26 +100,26 @@ def _ratel(tools: Sequence[ToolReference]) -> Callable[[], Search]:
 def _fastmcp(tools: Sequence[ToolReference]) -> Callable[[], Search]:
     search: Any = importlib.import_module("fastmcp.server.transforms.search")
     tool_class: Any = importlib.import_module("fastmcp.tools.base").Tool
-    own = [tool_class(name=tool.name, description=tool.description, parameters=_schema(tool)) for tool in tools]
+    converted = [tool_class(name=tool.name, description=tool.description, parameters=_schema(tool)) for tool in tools]
 
     def build() -> Search:
-        transform = search.BM25SearchTransform(max_results=_DEEPEST)
-        _finished(transform._search(own, "warm"))
-        return lambda query, k: [tool.name for tool in _finished(transform._search(own, query))[:k]]
+        transform = search.BM25SearchTransform(max_results=_MAX_RESULTS)
+        _result_of(transform._search(converted, "warm"))
+        return lambda query, k: [tool.name for tool in _result_of(transform._search(converted, query))[:k]]
 
     return build
 
 
 def _haystack(tools: Sequence[ToolReference]) -> Callable[[], Search]:
     haystack: Any = importlib.import_module("haystack.tools")
-    # It searches names and descriptions only, and refuses a schema with a mistake in it.
+    # It searches only names and descriptions, and rejects invalid schemas.
     schema = {"type": "object", "properties": {}}
-    own = [
+    converted = [
         haystack.Tool(name=tool.name, description=tool.description, parameters=schema, function=len) for tool in tools
     ]
 
     def build() -> Search:
-        toolset = haystack.SearchableToolset(own, search_threshold=0)
+        toolset = haystack.SearchableToolset(converted, search_threshold=0)
         toolset.warm_up()
         tool = next(iter(toolset))
 
@@ -134,24 +136,24 @@ def _haystack(tools: Sequence[ToolReference]) -> Callable[[], Search]:
 def _pydantic_ai(tools: Sequence[ToolReference]) -> Callable[[], Search]:
     search: Any = importlib.import_module("pydantic_ai.toolsets._tool_search")
     definition: Any = importlib.import_module("pydantic_ai.tools").ToolDefinition
-    own = [
+    converted = [
         definition(name=tool.name, description=tool.description, parameters_json_schema=_schema(tool)) for tool in tools
     ]
-    return lambda: lambda query, k: search.keywords_search_fn(None, [query], own)[:k]
+    return lambda: lambda query, k: search.keywords_search_fn(None, [query], converted)[:k]
 
 
 def _schema(tool: ToolReference) -> dict[str, Any]:
     return {"type": "object", "properties": {}, **(tool.parameters or {})}
 
 
-def _finished(work: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine that never waits, without an event loop, whose cost is not the search's."""
+def _result_of(work: Coroutine[Any, Any, Any]) -> Any:
+    """Return the result of a coroutine that never waits, without the cost of an event loop."""
     try:
         work.send(None)
     except StopIteration as end:
         return end.value
     work.close()
-    raise RuntimeError("the search waited for something")
+    raise RuntimeError("the search must not wait")
 
 
 _PROBE = [
@@ -169,4 +171,4 @@ PEERS: Mapping[str, Peer] = {
         Peer("pydantic-ai", "pydantic-ai-slim", _pydantic_ai),
     )
 }
-"""By name, the plain baseline first."""
+"""Peers by name, the plain baseline first."""

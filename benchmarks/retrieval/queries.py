@@ -1,11 +1,11 @@
-"""Queries labelled with the tools they should find, and the catalogue they are asked of.
+"""Labeled queries: queries with the tools they should find, and the catalog they search.
 
-A file of queries holds one a line (JSONL)::
+A file of queries has one query per line (JSONL)::
 
     {"query": "take a screenshot", "relevant": ["take_screenshot", "browser_screenshot"], "any": true}
 
-Without ``any`` all of the relevant tools are to be found; with it they are alternatives. A folder of a set holds such a
-file, ``queries.jsonl``, beside ``catalog.jsonl`` or ``catalog.json``, in any form that `load_catalog` reads.
+Without ``any``, a search should find all relevant tools; with it, they are alternatives. The folder of a set has the
+files ``queries.jsonl`` and ``catalog.jsonl`` or ``catalog.json``, in any format that `load_catalog` reads.
 """
 
 from __future__ import annotations
@@ -22,29 +22,33 @@ from ...tools.catalog_file import load_catalog, read_json_lines
 from ...tools.names import closest_names
 
 __all__ = [
-    "CATALOGS",
-    "QUERIES",
-    "LabelledQuery",
-    "LabelledSet",
-    "catalog_in",
-    "labelled_set",
-    "load_labelled_set",
+    "CATALOG_FILES",
+    "QUERIES_FILE",
+    "LabeledQuery",
+    "LabeledSet",
+    "find_catalog",
+    "load_labeled_set",
     "load_queries",
+    "read_labeled_set",
 ]
 
 
-CATALOGS = ("catalog.json", "catalog.jsonl")
-QUERIES = "queries.jsonl"
+CATALOG_FILES = ("catalog.json", "catalog.jsonl")
+QUERIES_FILE = "queries.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledQuery:
-    """A query and the names of the tools it should find.
+class LabeledQuery:
+    """Query with the names of the tools it should find.
 
     Args:
-        text: the query.
-        relevant: the tools, each once.
-        alternatives: one of them is enough.
+        text: The query.
+        relevant: Names of the relevant tools, each once.
+        alternatives: Whether one of them is enough.
+
+    Example:
+        >>> LabeledQuery("take a screenshot", ("take_screenshot", "browser_screenshot"), alternatives=True).relevant
+        ('take_screenshot', 'browser_screenshot')
     """
 
     text: str
@@ -53,93 +57,113 @@ class LabelledQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledSet:
-    """A catalogue and queries for it."""
+class LabeledSet:
+    """Catalog with labeled queries.
+
+    Args:
+        name: Name in tables.
+        tools: The catalog.
+        queries: The queries.
+
+    Example:
+        >>> from toolsearch.indexes import ToolReference
+        >>> tools = (ToolReference(name="ring_bell"),)
+        >>> queries = tuple(LabeledQuery(text, ("ring_bell",)) for text in ("ring the bell", "make a noise"))
+        >>> len(LabeledSet("bells", tools, queries).sample(1).queries)
+        1
+    """
 
     name: str
     tools: tuple[ToolReference, ...]
-    queries: tuple[LabelledQuery, ...]
+    queries: tuple[LabeledQuery, ...]
 
-    def sample(self, limit: int | None) -> LabelledSet:
-        """Return the set with at most `limit` of its queries, chosen by a hash of their texts: always the same."""
+    def sample(self, limit: int | None) -> LabeledSet:
+        """Return the set with at most `limit` of its queries, chosen by a hash, so they are always the same."""
         if limit is None or limit >= len(self.queries):
             return self
-        return replace(self, queries=tuple(sorted(self.queries, key=_lot)[:limit]))
+        return replace(self, queries=tuple(sorted(self.queries, key=_query_hash)[:limit]))
 
 
-def load_labelled_set(folder: str | Path) -> LabelledSet:
-    """Read the catalogue and the queries in a folder; the folder's name is the set's.
+def load_labeled_set(folder: str | Path) -> LabeledSet:
+    """Read the catalog and the queries of a folder. The set has the name of the folder.
 
     Raises:
-        ConfigurationError: a file is missing or holds something else; the message has the file and the line.
+        ConfigurationError: A file is missing or invalid. The message has the file and the line.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise ConfigurationError(f"{folder}: is not a folder with catalog.jsonl and queries.jsonl")
-    return labelled_set(catalog_in(folder), folder / QUERIES, folder.resolve().name)
+        raise ConfigurationError(f"{folder}: must be a folder with catalog.jsonl and queries.jsonl")
+    return read_labeled_set(find_catalog(folder), folder / QUERIES_FILE, folder.resolve().name)
 
 
-def catalog_in(folder: Path) -> Path:
-    """Return the file of the catalogue in a folder.
+def find_catalog(folder: Path) -> Path:
+    """Return the catalog file of a folder.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: The folder does not have one.
     """
-    for name in CATALOGS:
+    for name in CATALOG_FILES:
         if (folder / name).is_file():
             return folder / name
-    raise ConfigurationError(f"the folder {folder} holds no {' or '.join(CATALOGS)}")
+    raise ConfigurationError(f"{folder}: the folder does not have {' or '.join(CATALOG_FILES)}")
 
 
-def labelled_set(catalog: Path, queries: Path, name: str | None = None) -> LabelledSet:
-    """Read a catalogue and its queries from two files; by default the set is called as the catalogue's file.
+def read_labeled_set(catalog: Path, queries: Path, name: str | None = None) -> LabeledSet:
+    """Read a catalog and its queries from two files.
+
+    Args:
+        catalog: File of tool definitions.
+        queries: File of labeled queries.
+        name: Name of the set; by default that of the catalog file.
 
     Raises:
-        ConfigurationError: as `load_labelled_set`.
+        ConfigurationError: A file is missing or invalid. The message has the file and the line.
     """
     tools = tuple(tool.reference for tool in load_catalog(catalog))
     known = frozenset(tool.name for tool in tools)
-    return LabelledSet(name or catalog.name, tools, load_queries(queries, known))
+    return LabeledSet(name or catalog.name, tools, load_queries(queries, known))
 
 
-def load_queries(path: Path, known: Collection[str]) -> tuple[LabelledQuery, ...]:
-    """Read a file of labelled queries.
+def load_queries(path: Path, known: Collection[str]) -> tuple[LabeledQuery, ...]:
+    """Read a file of labeled queries.
 
     Args:
-        path: the file.
-        known: the names of the tools there are; a label that is none of them can never be found, so it is an error.
+        path: The file.
+        known: Names of the tools of the catalog. Any other name is an error, since no search could find it.
 
     Raises:
-        ConfigurationError: the file cannot be read, holds no query, or a line is not one.
+        ConfigurationError: The file cannot be read or has no query, or a line is invalid.
     """
     queries = tuple(_query(value, f"{path}:{number}", known) for number, value in read_json_lines(path))
     if not queries:
-        raise ConfigurationError(f'{path}: holds no queries; expected {{"query": "...", "relevant": ["tool"]}} a line')
+        raise ConfigurationError(
+            f'{path}: the file has no queries; expected {{"query": "...", "relevant": ["tool"]}} per line'
+        )
     return queries
 
 
-def _query(value: Any, place: str, known: Collection[str]) -> LabelledQuery:
+def _query(value: Any, place: str, known: Collection[str]) -> LabeledQuery:
     if not isinstance(value, Mapping):
-        raise ConfigurationError(f'{place}: a query is an object {{"query": "...", "relevant": ["tool"]}}')
+        raise ConfigurationError(f'{place}: a query must be an object {{"query": "...", "relevant": ["tool"]}}')
     text, relevant, alternatives = value.get("query"), _names(value.get("relevant")), value.get("any", False)
     if not isinstance(text, str) or not text.strip():
-        raise ConfigurationError(f'{place}: "query" is a text that is not empty')
+        raise ConfigurationError(f'{place}: "query" must be a non-empty string')
     if not relevant:
-        raise ConfigurationError(f'{place}: "relevant" is a list of at least one name of a tool')
+        raise ConfigurationError(f'{place}: "relevant" must be a list of at least one tool name')
     if not isinstance(alternatives, bool):
-        raise ConfigurationError(f'{place}: "any" is true or false')
+        raise ConfigurationError(f'{place}: "any" must be true or false')
     unknown = [name for name in relevant if name not in known]
     if unknown:
         closest = ", ".join(map(repr, closest_names(unknown[0], known)))
         hint = f"; the closest names are {closest}" if closest else ""
-        raise ConfigurationError(f"{place}: the catalogue has no tool {unknown[0]!r}{hint}")
-    return LabelledQuery(text, tuple(dict.fromkeys(relevant)), alternatives)
+        raise ConfigurationError(f"{place}: the catalog does not have a tool {unknown[0]!r}{hint}")
+    return LabeledQuery(text, tuple(dict.fromkeys(relevant)), alternatives)
 
 
 def _names(value: Any) -> list[str]:
-    """The names in a list of nothing else, else none."""
+    """Return a list of names, or an empty list if the value is not one."""
     return value if isinstance(value, list) and all(isinstance(name, str) for name in value) else []
 
 
-def _lot(query: LabelledQuery) -> str:
+def _query_hash(query: LabeledQuery) -> str:
     return hashlib.sha1(query.text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()

@@ -1,1 +1,1 @@
-"""savings."""
+"""Savings benchmark: tokens per task with all tools sent and with tool search."""

@@ -1,4 +1,4 @@
-"""What a conversation costs where the provider caches the beginnings of prompts."""
+"""Cost of a conversation with a provider that caches prompt prefixes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,19 @@ __all__ = ["CachePrices", "Exchange", "cached_cost"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePrices:
-    """Prices relative to a token of plain input. The defaults are near what Anthropic charges; OpenAI writes at 1.0.
+    """Prices of tokens, relative to a token of plain input.
+
+    The defaults are close to Anthropic's prices. OpenAI charges 1.0 for writing.
 
     Args:
-        input: a token that is neither read from the cache nor written to it.
-        read: a token read from the cache.
-        write: a token written to it.
-        output: a token of the answer.
-        minimum: a beginning with fewer tokens is not cached.
+        input: Price of a token that is neither read from the cache nor written to it.
+        read: Price of a token read from the cache.
+        write: Price of a token written to the cache.
+        output: Price of a token of output.
+        minimum: Minimum length of a cached prefix, in tokens.
+
+    Raises:
+        ConfigurationError: A price is negative or not finite.
 
     Example:
         >>> CachePrices(read=0.5, write=1.0).output
@@ -38,12 +43,12 @@ class CachePrices:
         for name in ("input", "read", "write", "output", "minimum"):
             value = getattr(self, name)
             if not 0 <= value < math.inf:
-                raise ConfigurationError(f"the price {name!r} is a number of at least 0, not {value!r}")
+                raise ConfigurationError(f"{name} must be a finite number of at least 0, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and the tokens of its answer."""
+    """Request and the number of tokens of its answer."""
 
     payload: Payload
     output: int
@@ -54,15 +59,15 @@ def cached_cost(
 ) -> float:
     """Return the cost of one conversation in tokens of plain input.
 
-    Providers cache the beginning of a prompt, rendered as tools, system, messages. A request reads the longest
-    beginning that it shares with an earlier request of its conversation, if that is at least ``prices.minimum`` tokens,
-    and writes what follows; a request that is shorter than the minimum as a whole does neither.
+    Providers cache a prefix of the prompt, which they render as tools, system message, messages. A request reads the
+    longest prefix that it shares with an earlier request of its conversation, if that has at least ``prices.minimum``
+    tokens, and writes the rest. A request that is shorter than the minimum neither reads nor writes.
 
     Args:
-        exchanges: the conversation, in order.
-        counter: counts tokens.
-        prices: what they cost.
-        warm: another conversation has just left its tools and system message in the cache.
+        exchanges: The requests and answers of the conversation, in order.
+        counter: Counts tokens.
+        prices: Prices of tokens.
+        warm: Assume that another conversation has left the same tools and system message in the cache.
     """
     earlier: list[Payload] = []
     cost = 0.0

@@ -1,4 +1,4 @@
-"""How many tokens the definitions of a catalogue take: by tool, by source, and by how many are disclosed."""
+"""Tokens of the definitions of a catalog: per tool, per source, and per number of revealed tools."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ...disclosure.sessions.tool_set import ToolSet
 from ...tools.tool import Tool
 from .payload import PayloadCounter
 
-__all__ = ["DefinitionSizes", "DisclosedSize", "SourceSize", "ToolSize", "measure_definitions", "round_sizes"]
+__all__ = ["DefinitionSizes", "RevealedSize", "SourceSize", "ToolSize", "measure_definitions", "round_sizes"]
 
-_LARGEST = 20
-_EVENLY = 20
+_MAX_LARGEST = 20
+_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSize:
-    """The tokens of one tool's definition."""
+    """Tokens of the definition of one tool."""
 
     name: str
     source: str | None
@@ -30,7 +30,7 @@ class ToolSize:
 
 @dataclass(frozen=True, slots=True)
 class SourceSize:
-    """The tools of one source and the tokens of their definitions; `name` is None for tools without a source."""
+    """Number of tools of one source and tokens of their definitions. The name is None for tools without a source."""
 
     name: str | None
     tools: int
@@ -38,13 +38,13 @@ class SourceSize:
 
 
 @dataclass(frozen=True, slots=True)
-class DisclosedSize:
-    """The tokens of the definitions in a request with the search tool and so many tools beside it.
+class RevealedSize:
+    """Tokens of the definitions in a request with the search tool and a number of revealed tools.
 
     Args:
-        tools: how many are disclosed.
-        average: with tools of average size.
-        largest: with the largest there are.
+        tools: Number of revealed tools.
+        average: Tokens with tools of average size.
+        largest: Tokens with the largest tools of the catalog.
     """
 
     tools: int
@@ -54,16 +54,16 @@ class DisclosedSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionSizes:
-    """Where the tokens of a catalogue's definitions are.
+    """Distribution of the tokens of a catalog's definitions.
 
     Args:
-        median: the tokens of a definition; half of the tools have no more.
-        largest: the tools with the longest definitions, longest first; at most twenty.
-        sources: all sources, the one with most tokens first.
-        search_tool: the tokens of the definition of `tool_search`.
-        cheaper_up_to: how many of the largest tools may be disclosed before a request carries as much as with all
-            tools sent; None if the search tool alone does.
-        disclosed: what a request carries, by how many tools are disclosed: from none to all.
+        median: Median tokens of a definition.
+        largest: The at most twenty tools with the largest definitions, largest first.
+        sources: All sources, by tokens in descending order.
+        search_tool: Tokens of the definition of ``tool_search``.
+        cheaper_up_to: The largest number of revealed tools, taken from the largest ones, with which a request has
+            fewer tokens than with all tools sent. None if the search tool alone has more.
+        revealed: Tokens in a request by the number of revealed tools, from none to all.
     """
 
     median: float
@@ -71,39 +71,39 @@ class DefinitionSizes:
     sources: tuple[SourceSize, ...]
     search_tool: int
     cheaper_up_to: int | None
-    disclosed: tuple[DisclosedSize, ...]
+    revealed: tuple[RevealedSize, ...]
 
 
 def measure_definitions(tools: Sequence[Tool], counter: PayloadCounter) -> DefinitionSizes:
-    """Count the definitions of a catalogue that is not empty, and what a request with some of them carries."""
+    """Count the tokens of the definitions of a catalog of at least one tool."""
     counts = counter.each_of(tools)
     sizes = [ToolSize(tool.name, tool.source, count) for tool, count in zip(tools, counts, strict=True)]
     largest = sorted(sizes, key=lambda size: -size.tokens)
     search_tool = counter.definitions_of([_search_tool(tools)])
     sums = list(accumulate((size.tokens for size in largest), initial=search_tool))
     average = sum(counts) / len(counts)
-    whole = counter.definitions_of(tools)
+    total = counter.definitions_of(tools)
     return DefinitionSizes(
         median=statistics.median(counts),
-        largest=tuple(largest[:_LARGEST]),
+        largest=tuple(largest[:_MAX_LARGEST]),
         sources=tuple(sorted(_by_source(sizes), key=lambda source: -source.tokens)),
         search_tool=search_tool,
-        cheaper_up_to=max((count for count, tokens in enumerate(sums) if tokens < whole), default=None),
-        disclosed=tuple(
-            DisclosedSize(count, round(search_tool + count * average, 1), sums[count])
-            for count in sorted({*round_sizes(len(tools)), *(len(tools) * part // _EVENLY for part in range(_EVENLY))})
+        cheaper_up_to=max((count for count, tokens in enumerate(sums) if tokens < total), default=None),
+        revealed=tuple(
+            RevealedSize(count, round(search_tool + count * average, 1), sums[count])
+            for count in sorted({*round_sizes(len(tools)), *(len(tools) * part // _STEPS for part in range(_STEPS))})
         ),
     )
 
 
-def round_sizes(most: int) -> Iterator[int]:
-    """Yield 0, 1, 2, 5, 10, 20, 50 and so on, and `most` at the end."""
+def round_sizes(maximum: int) -> Iterator[int]:
+    """Yield 0, 1, 2, 5, 10, 20, 50, ... below `maximum`, then `maximum`."""
     yield 0
     power = 1
-    while power < most:
-        yield from (size for size in (power, 2 * power, 5 * power) if size < most)
+    while power < maximum:
+        yield from (size for size in (power, 2 * power, 5 * power) if size < maximum)
         power *= 10
-    yield most
+    yield maximum
 
 
 def _by_source(sizes: Iterable[ToolSize]) -> list[SourceSize]:
@@ -114,7 +114,7 @@ def _by_source(sizes: Iterable[ToolSize]) -> list[SourceSize]:
 
 
 def _search_tool(tools: Sequence[Tool]) -> Tool:
-    """The search tool as `ToolSearchAdvisor` sends it for this catalogue."""
+    """Return the search tool as `ToolSearchAdvisor` sends it for this catalog by default."""
     catalog = ToolSet(tool.reference for tool in tools)
     schema = search_tool_parameters(max_results=5, limit=10, categories=bool(catalog.categories))
     return Tool(SEARCH_TOOL, search_tool_description(len(catalog), catalog.sources), schema)

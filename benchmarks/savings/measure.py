@@ -1,4 +1,4 @@
-"""Tokens per task, with all tools sent and with tool search, by replaying tasks against a catalogue."""
+"""Tokens per task with all tools sent and with tool search, measured by replaying tasks on a catalog."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from .payload import PayloadCounter
 from .replay import ReplayModel
 from .tasks import Style, Task
 
-__all__ = ["ALL_TOOLS", "Contender", "Loss", "Savings", "TaskRun", "Totals", "measure_savings", "play"]
+__all__ = ["ALL_TOOLS", "Loss", "Savings", "Strategy", "TaskRun", "Totals", "measure_savings", "play_tasks"]
 
 ALL_TOOLS = "all tools"
-"""The name of the contender that sends every definition on every request."""
+"""Name of the strategy that sends every definition with every request."""
 
 SYSTEM = "You are a helpful assistant. Use the tools you have; say so when you cannot do something."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRun:
-    """What one task cost one contender.
+    """Cost of one task with one strategy.
 
     Args:
-        task: the task's id.
-        style: the task's style.
-        input: prompt tokens, all requests together.
-        output: completion tokens.
-        requests: how often the model was asked.
-        searches: how often it searched.
-        succeeded: whether every call of the task was made; where no tool fits, whether none was.
-        cold: cost with a prompt cache that held nothing at the start, in tokens of plain input.
-        warm: the same where tools and system message were in the cache from other conversations.
+        task: Id of the task.
+        style: Style of the task.
+        input: Input tokens of all requests.
+        output: Output tokens of all requests.
+        requests: Number of requests to the model.
+        searches: Number of searches.
+        succeeded: Whether every call of the task was made, or none if no tool fits.
+        cold: Cost with an empty prompt cache at the start, in tokens of plain input.
+        warm: Cost with tools and system message already in the prompt cache.
     """
 
     task: str
@@ -53,13 +53,13 @@ class TaskRun:
 
     @property
     def total(self) -> int:
-        """Input and output tokens."""
+        """Return the input and output tokens."""
         return self.input + self.output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Sums over some tasks of one contender."""
+    """Sums over several tasks of one strategy."""
 
     tasks: int
     succeeded: int
@@ -72,40 +72,40 @@ class Totals:
 
     @classmethod
     def from_runs(cls, runs: Iterable[TaskRun]) -> Totals:
-        """The sums of `runs`."""
+        """Return the sums of `runs`."""
         listed = list(runs)
         sums = {name: sum(getattr(run, name) for run in listed) for name in cls.__slots__ if name != "tasks"}
         return cls(tasks=len(listed), **sums)
 
     @property
     def total(self) -> int:
-        """Input and output tokens."""
+        """Return the input and output tokens."""
         return self.input + self.output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contender:
-    """One way to offer the tools, with what every task cost it; `name` is an index's name or `ALL_TOOLS`."""
+class Strategy:
+    """One way to offer the tools, with its runs. The name is that of an index, or `ALL_TOOLS`."""
 
     name: str
     runs: tuple[TaskRun, ...]
 
     @property
     def totals(self) -> Totals:
-        """The sums over all tasks."""
+        """Return the sums over all tasks."""
         return Totals.from_runs(self.runs)
 
     def by_style(self) -> dict[Style, Totals]:
-        """The sums by style of task, in order of first appearance."""
+        """Return the sums for each style of task, in order of first appearance."""
         styles: dict[Style, None] = dict.fromkeys(run.style for run in self.runs)
         return {style: Totals.from_runs(run for run in self.runs if run.style == style) for style in styles}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A task that an index did worse than sending all tools: `reason` is ``"failed"`` or ``"tokens"``."""
+    """Task that an index did worse than sending all tools. The reason is ``"failed"`` or ``"tokens"``."""
 
-    contender: str
+    strategy: str
     task: str
     style: Style
     reason: str
@@ -115,34 +115,34 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Savings:
-    """The outcome for one catalogue.
+    """Results of one catalog.
 
     Args:
-        name: the catalogue's name.
-        tools: how many tools it has.
-        definition_tokens: the tokens of all definitions, which plain tool calling sends on every request.
-        baseline: all tools sent.
-        contenders: tool search, by index.
-        skipped: tasks that name a tool which the catalogue does not have.
+        name: Name of the catalog.
+        tools: Number of tools of the catalog.
+        definition_tokens: Tokens of all definitions, which plain tool calling sends with every request.
+        baseline: The strategy that sends all tools.
+        strategies: Tool search, one strategy per index.
+        skipped: Ids of the tasks with a tool that is not in the catalog.
     """
 
     name: str
     tools: int
     definition_tokens: int
-    baseline: Contender
-    contenders: tuple[Contender, ...]
+    baseline: Strategy
+    strategies: tuple[Strategy, ...]
     skipped: tuple[str, ...] = ()
 
     def losses(self) -> list[Loss]:
-        """Tasks that cost more with tool search than without it, or that only failed with it."""
+        """Return the tasks that took more tokens with search than without, or that failed only with search."""
         found = []
-        for contender in self.contenders:
-            for run, plain in zip(contender.runs, self.baseline.runs, strict=True):
+        for strategy in self.strategies:
+            for run, plain in zip(strategy.runs, self.baseline.runs, strict=True):
                 failed = plain.succeeded and not run.succeeded
                 if failed or run.total > plain.total:
                     found.append(
                         Loss(
-                            contender=contender.name,
+                            strategy=strategy.name,
                             task=run.task,
                             style=run.style,
                             reason="failed" if failed else "tokens",
@@ -155,30 +155,30 @@ class Savings:
 
 @dataclass(slots=True)
 class _CannedResults:
-    """Answers calls with the results that the task at hand has for them."""
+    """Tools that answer calls with the results of the current task."""
 
     task: Task | None = None
     _results: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def load(self, task: Task) -> None:
+    def use_task(self, task: Task) -> None:
         self.task = task
-        self._results = {(step.tool, _canonical(step.arguments)): step.result for step in task.steps}
+        self._results = {(step.tool, _canonical_json(step.arguments)): step.result for step in task.steps}
 
-    def tool(self, tool: Tool) -> Tool:
-        """The same definition, answered from here."""
+    def replace_tool(self, tool: Tool) -> Tool:
+        """Return a tool with the same definition that answers with the results of the current task."""
         name = tool.name
 
         def answer(**arguments: Any) -> str:
-            return self._results.get((name, _canonical(arguments)), "Done")
+            return self._results.get((name, _canonical_json(arguments)), "Done")
 
         return tool.replace(fn=answer, result_converter=None, return_direct=False, timeout=None)
 
 
-def _canonical(arguments: Mapping[str, Any]) -> str:
+def _canonical_json(arguments: Mapping[str, Any]) -> str:
     return json.dumps(arguments, sort_keys=True, default=str)
 
 
-def play(
+def play_tasks(
     advisor: ToolCallingAdvisor,
     tools: Sequence[Tool],
     tasks: Iterable[Task],
@@ -188,12 +188,22 @@ def play(
     accept_errors: bool = False,
     progress: Callable[[], None] = lambda: None,
 ) -> tuple[TaskRun, ...]:
-    """Play the tasks, each in a session of its own, with an advisor that offers the tools its way."""
+    """Play tasks with an advisor, each in a separate session.
+
+    Args:
+        advisor: Sends all tools, or searches.
+        tools: The catalog. The tools themselves do not run.
+        tasks: The tasks to play.
+        counter: Counts tokens.
+        prices: Prices of tokens with a prompt cache.
+        accept_errors: Continue after a call that failed.
+        progress: Called after each task.
+    """
     results = _CannedResults()
-    canned = [results.tool(tool) for tool in tools]
+    canned = [results.replace_tool(tool) for tool in tools]
     runs = []
     for task in tasks:
-        results.load(task)
+        results.use_task(task)
         model = ReplayModel(task, counter, accept_errors=accept_errors)
         client = ChatClient(model, tools=canned, advisors=[advisor], system=SYSTEM)
         usage = client.call(task.prompt, session_id=f"benchmark {task.id}").usage
@@ -227,24 +237,24 @@ def measure_savings(
     """Play every task with all tools sent and with each index.
 
     Args:
-        name: what the catalogue is called in reports.
-        tools: the catalogue; no tool is run.
-        tasks: those that name a tool the catalogue lacks are skipped and listed.
-        indexes: what to search with, by the name to report.
-        counter: counts tokens.
-        prices: of a prompt cache.
-        progress: called after each task of each contender.
+        name: Name of the catalog in reports.
+        tools: The catalog. The tools themselves do not run.
+        tasks: The tasks. A task with a tool that is not in the catalog is skipped and listed.
+        indexes: The indexes to search with, by the name in reports.
+        counter: Counts tokens.
+        prices: Prices of tokens with a prompt cache.
+        progress: Called after each task of each strategy.
 
     Raises:
-        ConfigurationError: a task calls a tool with arguments that its schema refuses.
+        ConfigurationError: A task calls a tool with arguments that its schema does not allow.
     """
     prices = prices or CachePrices()
     names = {tool.name for tool in tools}
     playable = [task for task in tasks if all(step.tool in names for step in task.steps)]
     advisors: dict[str, ToolCallingAdvisor] = {ALL_TOOLS: ToolCallingAdvisor()}
     advisors |= {label: ToolSearchAdvisor(index) for label, index in indexes.items()}
-    baseline, *contenders = (
-        Contender(name=label, runs=play(advisor, tools, playable, counter, prices, progress=progress))
+    baseline, *strategies = (
+        Strategy(name=label, runs=play_tasks(advisor, tools, playable, counter, prices, progress=progress))
         for label, advisor in advisors.items()
     )
     return Savings(
@@ -252,6 +262,6 @@ def measure_savings(
         tools=len(tools),
         definition_tokens=counter.definitions_of(tools),
         baseline=baseline,
-        contenders=tuple(contenders),
+        strategies=tuple(strategies),
         skipped=tuple(task.id for task in tasks if task not in playable),
     )

@@ -1,4 +1,4 @@
-"""What a request costs: the tokens of the JSON that goes to the provider."""
+"""Token counts of requests, from the JSON that the provider receives."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["Payload", "PayloadCounter"]
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A request in chat-completions form, part by part, in the order in which providers render it.
+    """Request in the chat completions format, in parts, in the order in which providers render them.
 
     Args:
-        tools: the definitions as JSON.
-        system: the system messages as JSON.
-        messages: the other messages as JSON.
+        tools: The tool definitions as JSON.
+        system: The system messages as JSON.
+        messages: The other messages as JSON.
     """
 
     tools: tuple[str, ...]
@@ -33,7 +33,7 @@ class Payload:
 
     @classmethod
     def from_request(cls, request: ChatRequest) -> Payload:
-        """The payload of a request."""
+        """Return the payload of a request."""
         sent = wire_messages(request.messages)
         return cls(
             tools=tuple(map(_json, wire_tools(request.tools))),
@@ -43,10 +43,10 @@ class Payload:
 
 
 class PayloadCounter:
-    """Counts the tokens of payloads; the long lists of definitions that many requests share are counted once.
+    """Counter of the tokens of payloads. It counts a list of definitions once, since many requests share it.
 
     Args:
-        counter: counts a text.
+        counter: Counts the tokens of a string.
 
     Example:
         >>> from ...chat.tokens import EstimateTokenCounter
@@ -57,38 +57,38 @@ class PayloadCounter:
     def __init__(self, counter: TokenCounter) -> None:
         self.name = counter.name
         self._count = counter.count
-        self._count_kept = lru_cache(maxsize=512)(counter.count)
+        self._count_cached = lru_cache(maxsize=512)(counter.count)
 
     def count(self, payload: Payload) -> int:
-        """The tokens of the whole request."""
+        """Return the tokens of the whole request."""
         return self.definitions(payload.tools) + self._count(_array((*payload.system, *payload.messages)))
 
     def definitions(self, tools: Sequence[str]) -> int:
-        """The tokens of a list of definitions; none for an empty list, which is not sent."""
-        return self._count_kept(_array(tools)) if tools else 0
+        """Return the tokens of a list of definitions as JSON. An empty list is not sent and has none."""
+        return self._count_cached(_array(tools)) if tools else 0
 
     def definitions_of(self, tools: Sequence[Tool]) -> int:
-        """The tokens of the definitions of `tools`."""
+        """Return the tokens of the definitions of `tools`."""
         return self.definitions(tuple(map(_json, wire_tools(tools))))
 
     def each_of(self, tools: Sequence[Tool]) -> list[int]:
-        """The tokens of the definition of each tool by itself."""
+        """Return the tokens of the definition of each tool."""
         return [self._count(_json(definition)) for definition in wire_tools(tools)]
 
     def shared(self, payload: Payload, before: Payload) -> int:
-        """The tokens of the longest beginning that two requests have in common: tools, then system, then messages."""
-        shared = _common(payload.tools, before.tools)
+        """Return the tokens of the longest common prefix of two requests: tools, then system, then messages."""
+        shared = _common_length(payload.tools, before.tools)
         total = self.definitions(payload.tools[:shared])
         if shared < max(len(payload.tools), len(before.tools)):
             return total
-        system = _common(payload.system, before.system)
+        system = _common_length(payload.system, before.system)
         conversation: tuple[str, ...] = payload.system[:system]
         if system == max(len(payload.system), len(before.system)):
-            conversation += payload.messages[: _common(payload.messages, before.messages)]
+            conversation += payload.messages[: _common_length(payload.messages, before.messages)]
         return total + (self._count(_array(conversation)) if conversation else 0)
 
     def reply(self, message: AssistantMessage) -> int:
-        """The tokens of what the model writes: its text, and the name and arguments of each call."""
+        """Return the tokens of an answer: its text, and the name and arguments of each tool call."""
         calls = [_json({"name": call.name, "arguments": call.arguments}) for call in message.tool_calls]
         return sum(map(self._count, filter(None, [message.text, *calls])))
 
@@ -101,7 +101,7 @@ def _array(parts: Sequence[str]) -> str:
     return f"[{','.join(parts)}]"
 
 
-def _common(parts: Sequence[str], others: Sequence[str]) -> int:
+def _common_length(parts: Sequence[str], others: Sequence[str]) -> int:
     return next(
         (at for at, (a, b) in enumerate(zip(parts, others, strict=False)) if a != b), min(len(parts), len(others))
     )

@@ -1,4 +1,4 @@
-"""`ReplayModel`: plays the model's part in a task, the same way whatever tools it is shown."""
+"""Scripted model that replays a task and makes the same calls with and without tool search."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .tasks import Step, Task
 
 __all__ = ["ReplayModel"]
 
-_GAVE_UP = "I am sorry, I have no tool that can do this."
-_NOTHING_FITS = "I am sorry, none of the tools I have can do this, so I cannot help you with it."
-_SEARCHES_FOR_NOTHING = 2
+_GIVE_UP_ANSWER = "I am sorry, I have no tool that can do this."
+_NO_TOOL_ANSWER = "I am sorry, none of the tools I have can do this, so I cannot help you with it."
+_MAX_SEARCHES_WITHOUT_TOOL = 2
 
 
 class ReplayModel:
-    """Calls the tool that a step needs if its definition was sent, else searches for it, else gives up.
+    """Model that calls the tool of a step if its definition was sent, otherwise searches for it, otherwise gives up.
 
-    A miss costs what it costs a real model: another search in other words, and a round. One object plays one
-    conversation; its `exchanges` are what was sent and answered.
+    A search without the tool costs the same as with a real model: another search with other words, and a round. An
+    object replays one conversation.
 
     Args:
-        task: what to play.
-        counter: counts the tokens it reports.
-        accept_errors: go on after a call that failed, for calls whose arguments are made up.
+        task: The task to replay.
+        counter: Counts the tokens of requests and answers.
+        accept_errors: Continue after a call that failed.
 
     Attributes:
-        exchanges: the requests so far.
-        searches: the number of searches so far.
+        exchanges: The requests and answers so far.
+        searches: The number of searches so far.
 
     Example:
         >>> from ... import ChatClient, Tool
@@ -53,14 +53,14 @@ class ReplayModel:
         self.searches = 0
         self._counter = counter
         self._accept_errors = accept_errors
-        self._asked = [0] * len(task.steps)
+        self._search_counts = [0] * len(task.steps)
         self._called: dict[str, int] = {}
         self._done: set[int] = set()
         self._failed = False
 
     @property
     def succeeded(self) -> bool:
-        """Whether every step's tool was called and answered; where no tool fits, whether none was called."""
+        """Return whether the tool of every step was called and answered, or none was called if no tool fits."""
         return len(self._done) == len(self.task.steps) and not self._failed
 
     def call(self, request: ChatRequest) -> ChatResponse:
@@ -81,13 +81,13 @@ class ReplayModel:
         return self.call(request)
 
     def stream(self, request: ChatRequest) -> Iterator[ChatChunk | ChatResponse]:
-        """Play the next round as one chunk and the aggregate."""
+        """Play the next round and yield one chunk and the whole response."""
         response = self.call(request)
         yield ChatChunk(response.text, response.tool_calls)
         yield response
 
     async def astream(self, request: ChatRequest) -> AsyncIterator[ChatChunk | ChatResponse]:
-        """Play the next round as one chunk and the aggregate."""
+        """Play the next round and yield one chunk and the whole response."""
         for item in self.stream(request):
             yield item
 
@@ -100,7 +100,7 @@ class ReplayModel:
             if message.tool_call_id in self._called:
                 step = self._called.pop(message.tool_call_id)
                 if message.is_error and not self._accept_errors:
-                    # The calls are canned: a refused one would be refused again, and the task is not valid.
+                    # A repeated call would fail again, so the task is invalid.
                     where = f"task {self.task.id!r}, step {step + 1} ({self.task.steps[step].tool})"
                     raise ConfigurationError(f"{where}: the call failed: {message.text}")
                 self._done.add(step)
@@ -108,24 +108,24 @@ class ReplayModel:
     def _next_message(self, request: ChatRequest) -> AssistantMessage:
         names = {tool.original_name: tool.name for tool in request.tools} | {t.name: t.name for t in request.tools}
         if not self.task.steps:
-            return self._look_for_nothing(can_search=SEARCH_TOOL in names)
+            return self._search_in_vain(can_search=SEARCH_TOOL in names)
         calls: list[ToolCall] = []
         for at in self._open_steps():
             step = self.task.steps[at]
             if step.tool in names:
-                call = ToolCall.from_dict(self._id(calls), names[step.tool], step.arguments)
+                call = ToolCall.from_dict(self._call_id(calls), names[step.tool], step.arguments)
                 self._called[call.id] = at
                 calls.append(call)
-            elif SEARCH_TOOL in names and self._asked[at] < len(step.phrasings):
-                calls.append(self._search(step.phrasings[self._asked[at]], calls))
-                self._asked[at] += 1
+            elif SEARCH_TOOL in names and self._search_counts[at] < len(step.phrasings):
+                calls.append(self._search(step.phrasings[self._search_counts[at]], calls))
+                self._search_counts[at] += 1
             else:
                 self._failed = True
-                return AssistantMessage(_GAVE_UP)
+                return AssistantMessage(_GIVE_UP_ANSWER)
         return AssistantMessage("", tuple(calls)) if calls else AssistantMessage(self.task.answer)
 
     def _open_steps(self) -> list[int]:
-        """The first step that is not done, and those after it that may be called in the same round."""
+        """Return the first open step, and the steps after it that may be called in the same round."""
         steps: tuple[Step, ...] = self.task.steps
         first = next((at for at in range(len(steps)) if at not in self._done), len(steps))
         last = first
@@ -133,15 +133,15 @@ class ReplayModel:
             last += 1
         return [at for at in range(first, min(last + 1, len(steps))) if at not in self._done]
 
-    def _look_for_nothing(self, *, can_search: bool) -> AssistantMessage:
-        if can_search and self.searches < min(_SEARCHES_FOR_NOTHING, len(self.task.phrasings)):
+    def _search_in_vain(self, *, can_search: bool) -> AssistantMessage:
+        if can_search and self.searches < min(_MAX_SEARCHES_WITHOUT_TOOL, len(self.task.phrasings)):
             return AssistantMessage("", (self._search(self.task.phrasings[self.searches], []),))
-        return AssistantMessage(_NOTHING_FITS)
+        return AssistantMessage(_NO_TOOL_ANSWER)
 
     def _search(self, query: str, calls: list[ToolCall]) -> ToolCall:
         self.searches += 1
-        return ToolCall.from_dict(self._id(calls), SEARCH_TOOL, {"query": query})
+        return ToolCall.from_dict(self._call_id(calls), SEARCH_TOOL, {"query": query})
 
-    def _id(self, calls: list[ToolCall]) -> str:
-        """An id as long as providers' are, since it is sent back and counted."""
+    def _call_id(self, calls: list[ToolCall]) -> str:
+        """Return an id as long as those of providers, since requests contain it and its tokens count."""
         return f"call_{len(self.exchanges):012d}{len(calls):012d}"

@@ -1,4 +1,4 @@
-"""The outcome of a run as JSON: what README tables are made from, and what other runs are compared with."""
+"""Results of a savings run as JSON."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..reports.provenance import provenance
 from .break_even import BreakEven
 from .cache_pricing import CachePrices
 from .definition_sizes import DefinitionSizes
-from .measure import Contender, Savings, Totals
+from .measure import Savings, Strategy, Totals
 from .servers import ServerListing
 
-__all__ = ["contender_json", "report_json", "suite_json"]
+__all__ = ["report_json", "strategy_json", "suite_json"]
 
 FORMAT = 1
 
@@ -21,7 +21,14 @@ FORMAT = 1
 def report_json(
     suites: Sequence[dict[str, Any]], counter: str, prices: CachePrices, servers: Sequence[ServerListing] = ()
 ) -> dict[str, Any]:
-    """A whole run: `suites` are the outcomes by catalogue, as `suite_json` gives them."""
+    """Return the report of a whole run.
+
+    Args:
+        suites: The results of each catalog, from `suite_json`.
+        counter: Name of the token counter.
+        prices: Prices of tokens with a prompt cache.
+        servers: The MCP servers that listed tools.
+    """
     return {
         "format": FORMAT,
         **provenance(),
@@ -35,7 +42,7 @@ def report_json(
 def suite_json(
     savings: Savings, break_even: BreakEven | None = None, note: str = "", definitions: DefinitionSizes | None = None
 ) -> dict[str, Any]:
-    """The outcome for one catalogue, with a note to print below it."""
+    """Return the results of one catalog, with a note to print below them."""
     return {
         "name": savings.name,
         "note": note,
@@ -45,25 +52,25 @@ def suite_json(
         "break_even": None if break_even is None else asdict(break_even),
         "tasks": len(savings.baseline.runs),
         "skipped": list(savings.skipped),
-        "baseline": contender_json(savings.baseline, savings.baseline),
-        "contenders": [contender_json(contender, savings.baseline) for contender in savings.contenders],
+        "baseline": strategy_json(savings.baseline, savings.baseline),
+        "strategies": [strategy_json(strategy, savings.baseline) for strategy in savings.strategies],
         "losses": [asdict(loss) for loss in savings.losses()],
     }
 
 
-def contender_json(contender: Contender, baseline: Contender) -> dict[str, Any]:
-    """One contender: its totals, what it saved against `baseline`, the same by style, and every task."""
-    both = list(zip(contender.runs, baseline.runs, strict=True))
+def strategy_json(strategy: Strategy, baseline: Strategy) -> dict[str, Any]:
+    """Return one strategy: its totals and savings against `baseline`, by style too, and every task."""
+    both = list(zip(strategy.runs, baseline.runs, strict=True))
     styles = baseline.by_style()
     return {
-        "name": contender.name,
-        **_totals_json(contender.totals, baseline.totals),
+        "name": strategy.name,
+        **_totals_json(strategy.totals, baseline.totals),
         "saving_where_it_succeeded": _saving(
             sum(run.total for run, _ in both if run.succeeded), sum(plain.total for run, plain in both if run.succeeded)
         ),
-        "tasks_dearer_warm": sum(run.warm > plain.warm for run, plain in both),
-        "styles": {style: _totals_json(totals, styles[style]) for style, totals in contender.by_style().items()},
-        "runs": [{**asdict(run), "cold": round(run.cold, 1), "warm": round(run.warm, 1)} for run in contender.runs],
+        "tasks_costlier_warm": sum(run.warm > plain.warm for run, plain in both),
+        "styles": {style: _totals_json(totals, styles[style]) for style, totals in strategy.by_style().items()},
+        "runs": [{**asdict(run), "cold": round(run.cold, 1), "warm": round(run.warm, 1)} for run in strategy.runs],
     }
 
 
@@ -81,5 +88,5 @@ def _totals_json(totals: Totals, plain: Totals) -> dict[str, Any]:
 
 
 def _saving(cost: float, plain: float) -> float:
-    """The share saved; negative where it cost more."""
+    """Return the share saved. It is negative if the cost is higher than the baseline."""
     return round(1 - cost / plain, 4) if plain else 0.0

@@ -1,4 +1,4 @@
-"""The MCP servers of the bundled run: started from their own environment, asked for their tools, ended again."""
+"""MCP servers of the bundled run: started from their own environment to list their tools."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 __all__ = ["Listing", "ServerListing", "list_servers"]
 
 _DATA = Path(__file__).parents[1] / "data"
-_PATIENCE = 60.0
+_CONNECT_TIMEOUT_SECONDS = 60.0
 _SCRIPTS = "Scripts" if sys.platform == "win32" else "bin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerListing:
-    """One server of a run.
+    """Result of one server.
 
     Args:
-        name: its name here, the source of its tools.
-        distribution: the distribution it was installed from.
-        version: that distribution's pinned version.
-        tools: how many tools it listed; 0 if it did not start.
-        error: why it did not start; empty if it did.
+        name: Name of the server, which is the source of its tools.
+        distribution: Python distribution of the server.
+        version: Pinned version of the distribution.
+        tools: Number of tools that it listed; 0 if it did not start.
+        error: Reason why it did not start, or an empty string.
     """
 
     name: str
@@ -48,15 +48,15 @@ class ServerListing:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What running servers listed: the tools, and where they come from."""
+    """Tools that the servers listed, and the result of each server."""
 
     tools: tuple[Tool, ...]
     servers: tuple[ServerListing, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Described:
-    """A server as `data/servers.json` describes it."""
+class _ServerDescription:
+    """Entry of ``data/servers.json``."""
 
     name: str
     distribution: str
@@ -70,38 +70,43 @@ class _Described:
 
         args = [argument.replace("{workdir}", workdir) for argument in self.args]
         command = str(environment / _SCRIPTS / self.command)
-        # Two busy cores start a dozen Python servers slowly; the limit is for those that hang.
-        return StdioServer(self.name, command, args, env=self.env, cwd=workdir, connect_timeout=_PATIENCE)
+        # A busy machine starts a dozen Python servers slowly. The timeout is only for servers that hang.
+        return StdioServer(
+            self.name, command, args, env=self.env, cwd=workdir, connect_timeout=_CONNECT_TIMEOUT_SECONDS
+        )
 
 
 def list_servers(environment: str | Path) -> Listing:
-    """Start the bundled servers from a virtual environment, list their tools and end them.
+    """Start the bundled servers from a virtual environment, list their tools and stop the servers.
 
-    A server that does not start is reported and left out. Tools that a server lists twice under another name (as its
-    description in ``servers.json`` says) are left out too.
+    A server that does not start is reported and left out. So are tools that match ``exclude`` in ``servers.json``,
+    since they are copies under another name.
+
+    Args:
+        environment: Folder of the virtual environment.
 
     Raises:
-        ConfigurationError: there is no such environment, or no server of it started.
-        MissingExtraError: the extra ``mcp`` is not installed.
+        ConfigurationError: The environment does not exist, or no server started.
+        MissingExtraError: The extra ``mcp`` is not installed.
     """
     from ...mcp import McpTools
 
     environment = Path(environment).absolute()
     if not (environment / _SCRIPTS).is_dir():
         raise ConfigurationError(
-            f"{os.path.relpath(environment)} is not an environment with MCP servers; make one with `make servers`, "
-            "or give a catalogue of your own with --catalog"
+            f"{os.path.relpath(environment)} is not an environment with MCP servers; create it with `make servers`, "
+            "or measure your own tools with --catalog"
         )
-    described = list(_described())
-    excluded = {server.name: server.exclude for server in described}
+    descriptions = list(_load_descriptions())
+    excluded = {server.name: server.exclude for server in descriptions}
 
-    def admits(server: str, tool: McpTool) -> bool:
+    def is_included(server: str, tool: McpTool) -> bool:
         return not any(fnmatchcase(tool.name, pattern) for pattern in excluded[server])
 
     with tempfile.TemporaryDirectory(prefix="toolsearch-servers-") as workdir:
-        servers = [server.start_from(environment, workdir) for server in described]
-        # A measurement waits for every server, however slow the machine.
-        with McpTools(*servers, on_error="skip", filter=admits, first_wait=_PATIENCE) as provider:
+        servers = [server.start_from(environment, workdir) for server in descriptions]
+        # The measurement waits for every server.
+        with McpTools(*servers, on_error="skip", filter=is_included, first_wait=_CONNECT_TIMEOUT_SECONDS) as provider:
             tools = provider.tools()
             states = {status.name: status for status in provider.servers}
     versions = _pinned_versions()
@@ -113,17 +118,17 @@ def list_servers(environment: str | Path) -> Listing:
             tools=states[server.name].tools,
             error=_first_line(states[server.name].error, environment),
         )
-        for server in described
+        for server in descriptions
     )
     if not tools:
-        raise ConfigurationError(f"no MCP server started; the first said: {listed[0].error}")
+        raise ConfigurationError(f"no MCP server started; the error of the first is: {listed[0].error}")
     return Listing(tools, listed)
 
 
-def _described() -> Iterator[_Described]:
-    described: dict[str, Any] = json.loads((_DATA / "servers.json").read_text("utf-8"))
-    for server in described["servers"]:
-        yield _Described(**server)
+def _load_descriptions() -> Iterator[_ServerDescription]:
+    document: dict[str, Any] = json.loads((_DATA / "servers.json").read_text("utf-8"))
+    for server in document["servers"]:
+        yield _ServerDescription(**server)
 
 
 def _pinned_versions() -> dict[str, str]:
@@ -133,6 +138,6 @@ def _pinned_versions() -> dict[str, str]:
 
 
 def _first_line(error: str | None, environment: Path) -> str:
-    """The first line of an error, without the place of the environment on this machine."""
+    """Return the first line of an error, without the path of the environment on this machine."""
     lines = (error or "").strip().splitlines()
     return lines[0].replace(str(environment), environment.name) if lines else ""

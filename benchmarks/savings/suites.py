@@ -1,4 +1,4 @@
-"""One run of the savings benchmark: which catalogues, which indexes, in which order."""
+"""Catalogs and tasks of the savings benchmark, and the run of one of them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,16 @@ __all__ = [
     "run_suite",
 ]
 
-"""The names of ours, in the order of tables."""
-
 _DATA = Path(__file__).parents[1] / "data"
-_PUBLISHED = (
-    "For a task of this shape, over 28 tools of its own, Spring AI published savings of 34 to 64 % of all tokens, "
-    "measured with real models, which also think and word their answers their own way."
+_PUBLISHED_NOTE = (
+    "Spring AI published savings of 34 to 64 % of all tokens for a task of this kind over 28 tools, measured with real "
+    "models, whose reasoning and answers differ from run to run."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A catalogue and the tasks to play against it, with a note for its readers."""
+    """Catalog with the tasks to play on it, and a note for reports."""
 
     name: str
     tools: Sequence[Tool]
@@ -48,20 +46,24 @@ class Suite:
 
 
 def bundled_suites(servers_tools: Sequence[Tool]) -> tuple[Suite, ...]:
-    """Our tasks over the tools that the bundled servers listed, and the task that Spring AI published figures for."""
+    """Return the bundled tasks on the tools of the servers, and the task that Spring AI published results for."""
     outfit = load_catalog(_DATA / "outfit_catalog.json")
     return (
         Suite("MCP servers", servers_tools, load_tasks(_DATA / "tasks.jsonl")),
-        Suite("what to wear", outfit, load_tasks(_DATA / "outfit_tasks.jsonl"), _PUBLISHED),
+        Suite("what to wear", outfit, load_tasks(_DATA / "outfit_tasks.jsonl"), _PUBLISHED_NOTE),
     )
 
 
 def catalog_suite(catalog: Path, tasks: Path | None) -> Suite:
-    """The tools of a file, under the names that a model sees, and the tasks of another, if any.
+    """Return the suite of a catalog file, with the tool names that a model sees.
+
+    Args:
+        catalog: File of tool definitions.
+        tasks: File of tasks, or None for a suite without tasks.
 
     Raises:
-        ConfigurationError: a file is not what it should be, or a task names a tool that the catalogue does not have.
-        DuplicateToolError: a tool has a name that is reserved.
+        ConfigurationError: A file is invalid, or a task names a tool that is not in the catalog.
+        DuplicateToolError: A tool has a reserved name.
     """
     tools = name_tools(load_catalog(catalog))
     return Suite(catalog.name, tools, load_tasks(tasks, tools) if tasks else ())
@@ -75,16 +77,23 @@ def run_suite(
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Measure one suite and return it as JSON; without tasks, only its sizes and the break-even size (with bm25).
+    """Measure one suite and return its results as JSON. Without tasks, measure only sizes and the break-even.
+
+    Args:
+        suite: The suite.
+        indexes: The indexes to compare, by name. The break-even uses bm25 if it is one of them, else the first one.
+        counter: Counts tokens.
+        prices: Prices of tokens with a prompt cache.
+        progress: Called after each task of each strategy.
 
     Raises:
-        ConfigurationError: there are tasks, and each names a tool that is not there.
+        ConfigurationError: The suite has tasks, and every one of them needs a tool that is not in the catalog.
     """
     payloads = PayloadCounter(counter)
     savings = measure_savings(suite.name, suite.tools, suite.tasks, indexes, payloads, prices, progress=progress)
     if suite.tasks and not savings.baseline.runs:
         raise ConfigurationError(
-            f"{suite.name}: no task can be played: each of the {len(suite.tasks)} names a tool that is not there"
+            f"{suite.name}: no task can be played: all {len(suite.tasks)} need tools that are not in the catalog"
         )
     index = indexes.get("bm25") or next(iter(indexes.values()))
     return suite_json(

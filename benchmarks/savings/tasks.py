@@ -1,15 +1,15 @@
-"""Tasks to replay: what a user asks, the calls it takes, and how a model would search for each tool.
+"""Tasks to replay: a user request, the tool calls that serve it, and the searches a model makes for each tool.
 
-A file holds one task a line (JSONL)::
+A file has one task per line (JSONL)::
 
     {"id": "t1", "prompt": "What time is it in Gouda?", "style": "named",
      "steps": [{"tool": "get_current_time", "arguments": {"timezone": "Europe/Amsterdam"}, "result": "15:04",
                 "phrasings": ["current time in a city", "time now"], "with_previous": false}],
      "answer": "It is four past three."}
 
-``style`` is ``named``, ``paraphrase`` (no word of the tool's name is used) or ``no_tool``, which has no steps but
-``phrasings`` of its own. ``with_previous`` says that a call may be made in the same round as the one before it. Only
-``prompt``, ``steps`` and their ``tool`` are required; a step without ``phrasings`` is searched for with the prompt.
+``style`` is ``named``, ``paraphrase`` (the request has no word of the tool's name) or ``no_tool`` (no tool fits: the
+task has no steps, only ``phrasings``). With ``with_previous``, a call may be made in the same round as the one before.
+Only ``prompt``, ``steps`` and their ``tool`` are required. A step without ``phrasings`` is searched for by the prompt.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from ...errors import ConfigurationError
+from ...text import short_repr
 from ...tools.catalog_file import read_json_lines
 from ...tools.names import closest_names
 from ...tools.tool import Tool
@@ -31,14 +32,14 @@ Style: TypeAlias = Literal["named", "paraphrase", "no_tool"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One call of a task.
+    """Tool call of a task.
 
     Args:
-        tool: the tool's name in the catalogue.
-        arguments: what it is called with.
-        result: what it answers; no tool is run.
-        phrasings: searches a model would make for it, the most natural first.
-        with_previous: it needs nothing of the step before and may be called in the same round.
+        tool: Name of the tool in the catalog.
+        arguments: Arguments of the call.
+        result: Result of the call. The tool does not run.
+        phrasings: Queries that a model would search for the tool with, the most natural first.
+        with_previous: The call does not need the result of the previous step and may be made in the same round.
     """
 
     tool: str
@@ -50,15 +51,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a user asks and what it takes.
+    """User request with the tool calls that serve it.
 
     Args:
-        id: names it in reports.
-        prompt: the user's words.
-        style: how its words relate to the tools' names.
-        steps: the calls, in order; empty where no tool fits.
-        phrasings: searches for a tool that does not exist, where no tool fits.
-        answer: the model's last words.
+        id: Name of the task in reports.
+        prompt: The user's message.
+        style: Relation between the words of the prompt and the names of the tools.
+        steps: The tool calls in order. Empty if no tool fits.
+        phrasings: If no tool fits, the queries that a model searches with.
+        answer: The final answer of the model.
     """
 
     id: str
@@ -73,13 +74,13 @@ def load_tasks(path: str | Path, tools: Iterable[Tool] | None = None) -> tuple[T
     """Read a file of tasks.
 
     Args:
-        path: the file.
-        tools: the catalogue the tasks are for. Steps may name its tools as they are sent or as they were before, and
-            then have the name that is sent; any other name is an error. Without it any name will do.
+        path: The file.
+        tools: The catalog. A step may name a tool by its original name or by the name that the model sees; the result
+            has the latter. Any other name is an error. Without a catalog, names are not checked.
 
     Raises:
-        ConfigurationError: the file cannot be read, a task is not one, or names a tool that is not there; the message
-            has the file and the line.
+        ConfigurationError: The file cannot be read, or a task is invalid or names an unknown tool. The message has the
+            file and the line.
     """
     sent = None if tools is None else _sent_names(tools)
     tasks: dict[str, Task] = {}
@@ -87,45 +88,45 @@ def load_tasks(path: str | Path, tools: Iterable[Tool] | None = None) -> tuple[T
         try:
             task = _task(value, number)
             if sent is not None:
-                task = replace(task, steps=tuple(_over(sent, step) for step in task.steps))
+                task = replace(task, steps=tuple(_with_sent_name(step, sent) for step in task.steps))
             if task.id in tasks:
-                raise ConfigurationError(f"a second task with the id {task.id!r}")
+                raise ConfigurationError(f"id must be unique, got {task.id!r} twice")
         except ConfigurationError as error:
             raise ConfigurationError(f"{path}:{number}: {error}") from error
         tasks[task.id] = task
     if not tasks:
-        raise ConfigurationError(f"{path}: holds no tasks; expected one JSON object a line")
+        raise ConfigurationError(f"{path}: the file has no tasks; expected one JSON object per line")
     return tuple(tasks.values())
 
 
 def _sent_names(tools: Iterable[Tool]) -> dict[str, str]:
-    """The name that is sent, by each name a tool may be called in a file."""
+    """Map the original and the sent name of each tool to the name that is sent."""
     listed = tuple(tools)
     return {tool.original_name: tool.name for tool in listed} | {tool.name: tool.name for tool in listed}
 
 
-def _over(sent: Mapping[str, str], step: Step) -> Step:
+def _with_sent_name(step: Step, sent: Mapping[str, str]) -> Step:
     if step.tool not in sent:
         closest = ", ".join(map(repr, closest_names(step.tool, sent)))
         hint = f"; the closest names are {closest}" if closest else ""
-        raise ConfigurationError(f"the catalogue has no tool {step.tool!r}{hint}")
+        raise ConfigurationError(f"the catalog does not have a tool {step.tool!r}{hint}")
     return replace(step, tool=sent[step.tool])
 
 
 def _task(value: Any, number: int) -> Task:
     if not isinstance(value, dict):
-        raise ConfigurationError(f"a task is a JSON object, not {value!r:.40}")
+        raise ConfigurationError(f"a task must be a JSON object, got {short_repr(value, 40)}")
     known = {"id", "prompt", "style", "steps", "phrasings", "answer"}
-    _refuse_unknown(value, known, "a task")
+    _validate_keys(value, known, "a task")
     style = value.get("style", "named")
     if style not in get_args(Style):
-        raise ConfigurationError(f"style is one of {', '.join(get_args(Style))}, not {style!r}")
-    prompt = _text(value, "prompt")
+        raise ConfigurationError(f"style must be one of {', '.join(get_args(Style))}, got {style!r}")
+    prompt = _string(value, "prompt")
     steps = value.get("steps", [])
     if not isinstance(steps, list) or bool(steps) == (style == "no_tool"):
-        raise ConfigurationError("steps is a list of calls; only a task of style no_tool has none")
+        raise ConfigurationError("steps must be a list of at least one call, or left out in a task of style no_tool")
     phrasings = _phrasings(value, prompt)
-    answer = {"answer": _text(value, "answer")} if "answer" in value else {}
+    answer = {"answer": _string(value, "answer")} if "answer" in value else {}
     return Task(
         id=str(value.get("id", f"line-{number}")),
         prompt=prompt,
@@ -138,13 +139,13 @@ def _task(value: Any, number: int) -> Task:
 
 def _step(value: Any, prompt: str) -> Step:
     if not isinstance(value, dict):
-        raise ConfigurationError(f"a step is a JSON object, not {value!r:.40}")
-    _refuse_unknown(value, {"tool", "arguments", "result", "phrasings", "with_previous"}, "a step")
+        raise ConfigurationError(f"a step must be a JSON object, got {short_repr(value, 40)}")
+    _validate_keys(value, {"tool", "arguments", "result", "phrasings", "with_previous"}, "a step")
     arguments = value.get("arguments", {})
     if not isinstance(arguments, dict):
-        raise ConfigurationError(f"arguments is an object, not {arguments!r:.40}")
+        raise ConfigurationError(f"arguments must be a JSON object, got {short_repr(arguments, 40)}")
     return Step(
-        tool=_text(value, "tool"),
+        tool=_string(value, "tool"),
         arguments=arguments,
         result=str(value.get("result", "Done")),
         phrasings=_phrasings(value, prompt),
@@ -152,20 +153,22 @@ def _step(value: Any, prompt: str) -> Step:
     )
 
 
-def _text(value: dict[str, Any], key: str) -> str:
+def _string(value: dict[str, Any], key: str) -> str:
     text = value.get(key)
     if not isinstance(text, str) or not text.strip():
-        raise ConfigurationError(f"{key!r} is a text that is not empty, not {text!r:.40}")
+        raise ConfigurationError(f"{key} must be a non-empty string, got {short_repr(text, 40)}")
     return text
 
 
 def _phrasings(value: dict[str, Any], prompt: str) -> tuple[str, ...]:
     phrasings = value.get("phrasings", [prompt])
     if not isinstance(phrasings, list) or not phrasings or not all(isinstance(p, str) and p.strip() for p in phrasings):
-        raise ConfigurationError(f"phrasings is a list of texts, not {phrasings!r:.40}")
+        raise ConfigurationError(f"phrasings must be a list of non-empty strings, got {short_repr(phrasings, 40)}")
     return tuple(phrasings)
 
 
-def _refuse_unknown(value: dict[str, Any], known: set[str], what: str) -> None:
+def _validate_keys(value: dict[str, Any], known: set[str], what: str) -> None:
     if unknown := sorted(value.keys() - known):
-        raise ConfigurationError(f"{what} has no {', '.join(map(repr, unknown))}; it has {', '.join(sorted(known))}")
+        raise ConfigurationError(
+            f"{what} does not have {', '.join(map(repr, unknown))}; its keys are {', '.join(sorted(known))}"
+        )

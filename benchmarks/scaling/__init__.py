@@ -1,1 +1,1 @@
-"""scaling."""
+"""Scaling benchmark: speed and memory by the size of the catalog."""

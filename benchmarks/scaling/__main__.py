@@ -1,4 +1,4 @@
-"""Run ``toolsearch bench scaling`` on its own: ``python -m toolsearch.benchmarks.scaling``."""
+"""Entry point of ``python -m toolsearch.benchmarks.scaling``, the same as `toolsearch bench scaling`."""
 
 import typer
 

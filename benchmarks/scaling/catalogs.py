@@ -1,4 +1,4 @@
-"""Catalogues of any size and requests for them: real tools repeated where they are at hand, made-up ones elsewhere."""
+"""Catalogs of any size with queries: tools of real servers if available, otherwise generated tools."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 from ...errors import ConfigurationError
 from ...indexes.reference import ToolReference
 from ...tools.catalog_file import load_catalog
-from ..retrieval.queries import CATALOGS, QUERIES, catalog_in
+from ..retrieval.queries import CATALOG_FILES, QUERIES_FILE, find_catalog
 from ..savings.tasks import load_tasks
 
-__all__ = ["Material", "bundled_material", "grown", "made_up_tools", "material_from"]
+__all__ = ["Material", "bundled_material", "generate_tools", "load_material", "repeat_tools"]
 
 _DATA = Path(__file__).parents[1] / "data"
 _SERVERS = Path(__file__).resolve().parents[3] / "shared" / "data" / "mcp_servers"
-_SHORT_WORDS = 6
-_LONG_WORDS = 50
+_MAX_SHORT_WORDS = 6
+_MIN_LONG_WORDS = 50
 
 _VERBS = {
     "create": "Create a new {thing}",
@@ -53,13 +53,13 @@ _PARAMETERS = {
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Tools to repeat and requests to search them with.
+    """Tools to repeat, and queries to search them with.
 
     Args:
-        name: where they come from, for reports.
-        tools: distinct tools.
-        short: requests of up to six words.
-        long: requests with several intents, of about fifty words.
+        name: Origin of the tools, for reports.
+        tools: Distinct tools.
+        short: Queries of up to six words.
+        long: Queries of about fifty words with several intents.
     """
 
     name: str
@@ -69,50 +69,52 @@ class Material:
 
 
 def bundled_material() -> Material:
-    """Return the tools of real MCP servers if a checkout of them lies beside this one, else made-up tools."""
+    """Return the tools of real MCP servers if their checkout is next to this one, otherwise generated tools."""
     if not _SERVERS.is_dir():
-        return _made_up_material()
-    return replace(material_from(_SERVERS), name="tools of MCP servers")
+        return _generate_material()
+    return replace(load_material(_SERVERS), name="tools of MCP servers")
 
 
-def material_from(place: Path) -> Material:
-    """Read the tools of a catalogue, or of every one in a folder; requests are those of the bundled tasks.
+def load_material(place: Path) -> Material:
+    """Read the tools of a catalog, or of every catalog in a folder. The queries are those of the bundled tasks.
 
-    Of a folder for ``toolsearch bench retrieval``, which holds queries too, the catalogue is read.
+    A folder for ``toolsearch bench retrieval`` also has queries; only its catalog is read.
 
     Raises:
-        ConfigurationError: there is no catalogue, or one cannot be read.
+        ConfigurationError: No catalog exists, or one cannot be read.
     """
     found: dict[str, ToolReference] = {}
-    for path in _catalogues(place):
+    for path in _catalog_files(place):
         for tool in load_catalog(path):
             reference = replace(tool.reference, source=tool.reference.source or path.stem)
             name = reference.name if reference.name not in found else f"{path.stem}_{reference.name}"
             found[name] = replace(reference, name=name)
     if not found:
-        raise ConfigurationError(f"{place}: holds no catalogue (*.json, *.jsonl)")
+        raise ConfigurationError(f"{place}: must be a catalog, or a folder with catalogs (*.json, *.jsonl)")
     tasks = load_tasks(_DATA / "tasks.jsonl")
     phrasings = [text for task in tasks for step in task.steps for text in step.phrasings]
     sentences = [task.prompt for task in tasks]
-    return Material(f"tools of {place.resolve().name}", tuple(found.values()), _short(phrasings), _long(sentences))
+    return Material(
+        f"tools of {place.resolve().name}", tuple(found.values()), _short_queries(phrasings), _long_queries(sentences)
+    )
 
 
-def _catalogues(place: Path) -> list[Path]:
+def _catalog_files(place: Path) -> list[Path]:
     if place.is_file():
         return [place]
     files = sorted(path for pattern in ("*.json", "*.jsonl") for path in place.glob(pattern))
     names = {path.name for path in files}
-    return [catalog_in(place)] if QUERIES in names and not names.isdisjoint(CATALOGS) else files
+    return [find_catalog(place)] if QUERIES_FILE in names and not names.isdisjoint(CATALOG_FILES) else files
 
 
-def grown(tools: Sequence[ToolReference], size: int, *, salt: str = "") -> tuple[ToolReference, ...]:
-    """Repeat the tools until there are `size` of them, the copies under names of their own.
+def repeat_tools(tools: Sequence[ToolReference], size: int, *, salt: str = "") -> tuple[ToolReference, ...]:
+    """Return `size` tools: the given ones, then copies of them with other names.
 
     Args:
-        tools: what to repeat.
-        size: how many to return.
-        salt: added to every name; two catalogues with different salts have no tool in common, so nothing that is
-            remembered by content helps to build the second.
+        tools: The tools to repeat.
+        size: Number of tools to return.
+        salt: Suffix of every name. Catalogs with different salts have no tool in common, so a cache by content does
+            not help to build the second one.
     """
     ending = f"_{salt}" if salt else ""
 
@@ -124,64 +126,64 @@ def grown(tools: Sequence[ToolReference], size: int, *, salt: str = "") -> tuple
     return tuple(tool for tool, _ in zip(copies(), range(size), strict=False))
 
 
-def made_up_tools(count: int = 400, seed: int = 7) -> tuple[ToolReference, ...]:
-    """Make `count` different tools of six services, the same ones every time.
+def generate_tools(count: int = 400, seed: int = 7) -> tuple[ToolReference, ...]:
+    """Generate `count` different tools of six services, the same ones in every run.
 
     Raises:
-        ConfigurationError: there are not that many different ones.
+        ConfigurationError: `count` is higher than the number of different tools.
 
     Example:
-        >>> made_up_tools(2)[0].source in ("billing", "calendar", "code", "mail", "shop", "people")
+        >>> generate_tools(2)[0].source in ("billing", "calendar", "code", "mail", "shop", "people")
         True
     """
-    dice = random.Random(seed)
+    generator = random.Random(seed)
     kinds = [(service, thing) for service, things in _SERVICES.items() for thing in things]
-    every = [
-        _made_up(verb, service, thing, other, dice)
+    combinations = [
+        _generate_tool(verb, service, thing, other, generator)
         for verb, (service, thing), other in product(_VERBS, kinds, ("", "team"))
     ]
-    if count > len(every):
-        raise ConfigurationError(f"there are {len(every)} made-up tools, not {count}")
-    dice.shuffle(every)
-    return tuple(every[:count])
+    if count > len(combinations):
+        raise ConfigurationError(f"count must be at most {len(combinations)}, got {count}")
+    generator.shuffle(combinations)
+    return tuple(combinations[:count])
 
 
-def _made_up(verb: str, service: str, thing: str, owner: str, dice: random.Random) -> ToolReference:
+def _generate_tool(verb: str, service: str, thing: str, owner: str, generator: random.Random) -> ToolReference:
     words = [verb, *filter(None, [owner]), *thing.split()]
-    whose = f" of the whole {owner}" if owner else ""
-    name = "_".join(words) if dice.random() < 0.5 else words[0] + "".join(map(str.title, words[1:]))
+    suffix = f" of the whole {owner}" if owner else ""
+    name = "_".join(words) if generator.random() < 0.5 else words[0] + "".join(map(str.title, words[1:]))
     properties = {f"{thing.replace(' ', '_')}_id": {"type": "string", "description": f"Which {thing} is meant"}}
-    for parameter in dice.sample(sorted(_PARAMETERS), dice.randint(2, 5)):
+    for parameter in generator.sample(sorted(_PARAMETERS), generator.randint(2, 5)):
         kind, description = _PARAMETERS[parameter]
         properties[parameter] = {"type": kind, "description": f"{description}."}
     return ToolReference(
         name=f"{service}_{name}",
-        description=f"{_VERBS[verb].format(thing=thing)}{whose}. Part of {service}.",
+        description=f"{_VERBS[verb].format(thing=thing)}{suffix}. Part of {service}.",
         parameters={"type": "object", "properties": properties},
         source=service,
     )
 
 
-def _made_up_material() -> Material:
+def _generate_material() -> Material:
     phrases = [
         f"{verb} {thing} {word}" for verb, (word, things) in product(_VERBS, _SERVICES.items()) for thing in things
     ]
     random.Random(11).shuffle(phrases)
     sentences = [f"{_VERBS[p.split()[0]].format(thing=' '.join(p.split()[1:-1]))}." for p in phrases]
-    return Material("made-up tools", made_up_tools(), _short(phrases[:60]), _long(sentences[:60]))
+    return Material("generated tools", generate_tools(), _short_queries(phrases[:60]), _long_queries(sentences[:60]))
 
 
-def _short(phrasings: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in phrasings if len(text.split()) <= _SHORT_WORDS))
+def _short_queries(phrasings: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in phrasings if len(text.split()) <= _MAX_SHORT_WORDS))
 
 
-def _long(sentences: Sequence[str]) -> tuple[str, ...]:
-    """Requests of about fifty words, each of the sentences that follow one another."""
-    requests: list[str] = []
+def _long_queries(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Join consecutive sentences into queries of about fifty words."""
+    queries: list[str] = []
     words: list[str] = []
     for sentence in sentences:
         words += sentence.split()
-        if len(words) >= _LONG_WORDS:
-            requests.append(" ".join(words))
+        if len(words) >= _MIN_LONG_WORDS:
+            queries.append(" ".join(words))
             words = []
-    return tuple(requests)
+    return tuple(queries)

@@ -1,1 +1,1 @@
-"""speed."""
+"""Speed benchmarks for pytest-benchmark, run by ``make bench``."""

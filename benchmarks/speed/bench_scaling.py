@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from toolsearch.benchmarks.scaling.catalogs import bundled_material
-from toolsearch.benchmarks.scaling.measure import Check, run_scaling
+from toolsearch.benchmarks.scaling.checks import Check
+from toolsearch.benchmarks.scaling.measure import run_scaling
 
 pytest.importorskip("rank_bm25")
 

@@ -1,4 +1,4 @@
-"""The bundled tasks and catalogues keep the promises that the benchmark's page makes for them."""
+"""The bundled tasks and catalogs have the properties that the documentation of the benchmark states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from toolsearch.benchmarks.reports.readme import rewrite
+from toolsearch.benchmarks.reports.readme import rewrite_page
 
 DATA = files("toolsearch.benchmarks") / "data"
 FUNCTION_WORDS = {"a", "and", "by", "for", "from", "in", "of", "on", "or", "the", "to"}
@@ -24,7 +24,7 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 def stems(text: str) -> set[str]:
-    """Word stems, cut harder than any index does, so that a kinship is found rather than missed."""
+    """Return word stems, cut shorter than by any index, so that related words are found."""
 
     def stem(word: str) -> str:
         cut = next((word[: -len(s)] for s in SUFFIXES if word.endswith(s) and len(word) - len(s) >= 3), word)
@@ -50,7 +50,7 @@ def steps(tasks: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[st
             yield task, step
 
 
-def test_there_are_enough_tasks_of_every_style(tasks: list[dict[str, Any]]) -> None:
+def test_every_style_has_enough_tasks(tasks: list[dict[str, Any]]) -> None:
     styles = Counter(task["style"] for task in tasks)
     assert len(tasks) >= 45
     assert styles["paraphrase"] >= 10
@@ -73,39 +73,37 @@ def test_every_search_has_several_phrasings(tasks: list[dict[str, Any]]) -> None
             assert len(set(task["phrasings"])) >= 2, task["id"]
 
 
-def test_every_tool_of_a_task_was_listed_by_a_server(
-    tasks: list[dict[str, Any]], listing: dict[str, list[str]]
-) -> None:
+def test_every_tool_of_a_task_is_listed_by_a_server(tasks: list[dict[str, Any]], listing: dict[str, list[str]]) -> None:
     known = {name for names in listing.values() for name in names}
     assert {step["tool"] for _, step in steps(tasks)} <= known
 
 
-def test_tasks_use_every_server_but_lean_on_none(tasks: list[dict[str, Any]], listing: dict[str, list[str]]) -> None:
+def test_tasks_use_all_servers_evenly(tasks: list[dict[str, Any]], listing: dict[str, list[str]]) -> None:
     home = {name: server for server, names in listing.items() for name in names}
     used = Counter(home[step["tool"]] for _, step in steps(tasks))
     assert len(used) >= len(listing) - 1
     assert max(used.values()) < sum(used.values()) / 2
 
 
-def test_losing_any_one_server_leaves_over_a_hundred_tools(listing: dict[str, list[str]]) -> None:
+def test_without_any_one_server_over_a_hundred_tools_remain(listing: dict[str, list[str]]) -> None:
     total = sum(map(len, listing.values()))
     assert total - max(map(len, listing.values())) > 100
 
 
-def test_paraphrased_tasks_hold_no_word_of_their_tool(tasks: list[dict[str, Any]]) -> None:
+def test_paraphrased_tasks_have_no_word_of_their_tool(tasks: list[dict[str, Any]]) -> None:
     for task, step in steps([task for task in tasks if task["style"] == "paraphrase"]):
         shared = stems(step["tool"]) & stems(" ".join([task["prompt"], *step["phrasings"]]))
         assert not shared, (task["id"], step["tool"], shared)
 
 
-def test_the_servers_file_describes_what_the_requirements_pin(listing: dict[str, list[str]]) -> None:
+def test_described_servers_are_pinned(listing: dict[str, list[str]]) -> None:
     servers = json.loads((DATA / "servers.json").read_text("utf-8"))["servers"]
     pinned = {line.split("==")[0] for line in (DATA / "servers.txt").read_text().splitlines() if "==" in line}
     assert {server["name"] for server in servers} == set(listing)
     assert {server["distribution"] for server in servers} <= pinned
 
 
-def test_the_published_task_has_its_three_tools_among_twenty_eight() -> None:
+def test_published_task_has_three_tools_among_twenty_eight() -> None:
     tools = {
         t["function"]["name"]: t["function"] for t in json.loads((DATA / "outfit_catalog.json").read_text("utf-8"))
     }
@@ -115,7 +113,7 @@ def test_the_published_task_has_its_three_tools_among_twenty_eight() -> None:
     assert all(40 <= len(tool["description"].split()) <= 60 for tool in tools.values())
 
 
-def test_the_calls_of_the_published_task_are_valid() -> None:
+def test_calls_of_the_published_task_are_valid() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     tools = {
         t["function"]["name"]: t["function"] for t in json.loads((DATA / "outfit_catalog.json").read_text("utf-8"))
@@ -124,14 +122,14 @@ def test_the_calls_of_the_published_task_are_valid() -> None:
         jsonschema.validate(step["arguments"], tools[step["tool"]]["parameters"])
 
 
-def test_the_readme_shows_the_committed_results() -> None:
+def test_readme_shows_the_committed_results() -> None:
     root = Path(__file__).parents[2]
     results = root / "benchmarks" / "results" / "savings.json"
     page = (root / "README.md").read_text("utf-8")
-    assert rewrite(page, json.loads(results.read_text("utf-8"))) == page
+    assert rewrite_page(page, json.loads(results.read_text("utf-8"))) == page
 
 
-def test_the_committed_results_are_of_over_a_hundred_tools_and_list_every_task(tasks: list[dict[str, Any]]) -> None:
+def test_committed_results_have_every_task_and_over_a_hundred_tools(tasks: list[dict[str, Any]]) -> None:
     path = Path(__file__).parents[2] / "benchmarks" / "results" / "savings.json"
     report = json.loads(path.read_text("utf-8"))
     servers, outfit = report["suites"]

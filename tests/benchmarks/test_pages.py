@@ -1,4 +1,4 @@
-"""The page of measured ranking and speed is made from the committed results, and its tables hold what they should."""
+"""Markdown tables: the pages show the committed results, and the tables have all values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolsearch.benchmarks.reports.markdown_tables import markdown_table, render_retrieval, render_scaling
-from toolsearch.benchmarks.reports.readme import main, rewrite
+from toolsearch.benchmarks.reports.readme import main, rewrite_page
 from toolsearch.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[2]
@@ -42,13 +42,13 @@ def retrieval(sets: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.name)
-def test_the_page_is_fresh(path: Path) -> None:
+def test_page_shows_the_committed_results(path: Path) -> None:
     page = PAGE.read_text("utf-8")
-    assert rewrite(page, json.loads(path.read_text("utf-8"))) == page
+    assert rewrite_page(page, json.loads(path.read_text("utf-8"))) == page
 
 
-def test_the_committed_results_have_no_text_of_the_sets() -> None:
-    """Figures and names only: the sets have licences of their own."""
+def test_committed_results_have_no_text_of_the_sets() -> None:
+    """Only values and names: the sets have their own licenses."""
     report = json.loads(RESULTS[0].read_text("utf-8"))
     for one in report["sets"]:
         assert one.keys() == {"name", "tools", "queries", "indexes"}
@@ -56,34 +56,42 @@ def test_the_committed_results_have_no_text_of_the_sets() -> None:
             assert all(value is None or isinstance(value, (int, float)) for value in list(row.values())[3:])
 
 
-def test_ranking_is_told_as_an_average_and_by_set() -> None:
+def test_retrieval_tables_have_averages_and_each_set() -> None:
     text = render_retrieval(retrieval(2))
     assert "| bm25 | 50.0 | 91.2 | 80.0 | 50.0 | 60.0 | 0.12 | 12.3 | 1,234 | - |" in text
     assert "Average of 2 sets" in text
     assert "set 1 (1,000 tools)" in text
     assert "peer 1.2" in text
-    assert "by set" not in render_retrieval(retrieval(1))
+    assert "of each set" not in render_retrieval(retrieval(1))
 
 
-def test_checks_are_told_with_their_targets() -> None:
+def test_scaling_table_has_the_targets() -> None:
     rows = [
-        {**CHECK, "ours_ms": 0.25, "other_ms": 2.5},
-        {**CHECK, "ours_ms": None, "other_ms": None, "value": 237.1, "target": None, "unit": "bytes", "verdict": ""},
+        {**CHECK, "toolsearch_ms": 0.25, "baseline_ms": 2.5},
+        {
+            **CHECK,
+            "toolsearch_ms": None,
+            "baseline_ms": None,
+            "value": 237.1,
+            "target": None,
+            "unit": "bytes",
+            "verdict": "",
+        },
     ]
-    text = render_scaling({**ORIGIN, "checks": rows, "tools": "made-up tools"})
+    text = render_scaling({**ORIGIN, "checks": rows, "tools": "generated tools"})
     assert "| search / rank_bm25 | 3,000 | 0.250 | 2.500 | 0.100 | 0.300 | ok |" in text
     assert "| 237 bytes |  |  |" in text
 
 
-def test_a_cell_cannot_end_its_column() -> None:
+def test_pipes_in_cells_are_escaped() -> None:
     assert markdown_table(("a",), [["x|y"]]).endswith("| x\\|y |")
 
 
-def test_several_results_go_into_one_page(tmp_path: Path) -> None:
+def test_page_takes_several_results(tmp_path: Path) -> None:
     page, ranking, scaling = tmp_path / "page.md", tmp_path / "ranking.json", tmp_path / "scaling.json"
     page.write_text("a\n<!-- retrieval -->\nold\n<!-- /retrieval -->\nb\n<!-- scaling -->\n<!-- /scaling -->\nc\n")
     ranking.write_text(json.dumps(retrieval(1)))
-    scaling.write_text(json.dumps({**ORIGIN, "checks": [], "tools": "made-up tools"}))
+    scaling.write_text(json.dumps({**ORIGIN, "checks": [], "tools": "generated tools"}))
     assert main([str(ranking), str(scaling), str(page)]) == 0
     text = page.read_text("utf-8")
     assert text.startswith("a\n<!-- retrieval -->\n**set 0")
@@ -92,7 +100,7 @@ def test_several_results_go_into_one_page(tmp_path: Path) -> None:
     page.write_text(f"{text}<!-- ranking -->\n<!-- /ranking -->\n")
     ranking.write_text(json.dumps(retrieval(2)))
     assert main([str(ranking), str(page)]) == 0
-    assert page.read_text("utf-8").startswith(text), "the lines named after the file are meant"
+    assert page.read_text("utf-8").startswith(text), "the markers with the name of the file are used"
     assert "2 sets" in page.read_text("utf-8").partition("<!-- ranking -->")[2]
     with pytest.raises(ConfigurationError, match="<!-- scaling -->"):
-        rewrite("nothing", {**ORIGIN, "checks": [], "tools": ""})
+        rewrite_page("nothing", {**ORIGIN, "checks": [], "tools": ""})

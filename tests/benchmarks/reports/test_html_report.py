@@ -1,8 +1,9 @@
-"""The HTML report of a savings run: whole, self-contained, and nothing in it is taken for markup."""
+"""HTML report of a savings run: complete, in one file, and with every name as text."""
 
 from __future__ import annotations
 
 import json
+import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from toolsearch.benchmarks.savings.html import savings_html
+from toolsearch.benchmarks.reports.plots import has_plot_extra
+from toolsearch.benchmarks.savings.html_report import savings_html
 from toolsearch.cli import app
 
 DATA = Path(__file__).parents[3] / "benchmarks" / "data"
@@ -19,9 +21,11 @@ EVIL = "<script>alert('&')</script>\ud800"
 VOID = {"meta"}
 SVG = "{http://www.w3.org/2000/svg}"
 
+needs_plots = pytest.mark.skipif(not has_plot_extra(), reason="the extra plot is not installed")
+
 
 class Page(HTMLParser):
-    """What a browser would see: the tags that were opened, their attributes, and the text."""
+    """Tags, attributes and words of a page, as a browser reads them."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -33,9 +37,12 @@ class Page(HTMLParser):
         self.close()
         assert self._open == [], "every tag is closed"
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += attrs
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_startendtag(tag, attrs)
         if tag not in VOID:
             self._open.append(tag)
 
@@ -46,48 +53,99 @@ class Page(HTMLParser):
         self.words += data.split()
 
 
+def run(*arguments: Any) -> None:
+    result = CliRunner().invoke(app, ["bench", *map(str, arguments), "--counter", "estimate"])
+    assert result.exit_code == 0, result.output
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
-    """The JSON and the page of one run of the command."""
+    """Return the JSON and the page of one run of the command."""
     folder = tmp_path_factory.mktemp("report")
-    catalog, tasks = DATA / "outfit_catalog.json", DATA / "outfit_tasks.jsonl"
-    arguments = ["bench", "--catalog", catalog, "--tasks", tasks, "--index", "bm25", "--counter", "estimate"]
-    arguments += ["--json", folder / "out.json", "--html", folder / "out.html"]
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exit_code == 0, result.output
+    tasks = ["--catalog", DATA / "outfit_catalog.json", "--tasks", DATA / "outfit_tasks.jsonl", "--index", "bm25"]
+    run(*tasks, "--json", folder / "out.json", "--html", folder / "out.html")
     return json.loads((folder / "out.json").read_text("utf-8")), (folder / "out.html").read_text("utf-8")
 
 
-def test_the_page_has_the_figures_and_plots_of_the_run(report: tuple[dict[str, Any], str]) -> None:
+@pytest.fixture(scope="module")
+def sizes(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
+    """Return the suite and the page of a catalog without tasks: 40 tools of two sources."""
+    return sizes_of(
+        tmp_path_factory.mktemp("sizes"),
+        *(definition(f"tool_{n}", n, server=f"server {n % 2}") for n in range(1, 41)),
+    )
+
+
+def sizes_of(folder: Path, *definitions: str) -> tuple[dict[str, Any], str]:
+    """Return the suite and the page of a catalog without tasks."""
+    (folder / "tools.jsonl").write_bytes("".join(definitions).encode("utf-8", "surrogatepass"))
+    run("--catalog", folder / "tools.jsonl", "--json", folder / "out.json", "--html", folder / "out.html")
+    (suite,) = json.loads((folder / "out.json").read_text("utf-8"))["suites"]
+    return suite, (folder / "out.html").read_text("utf-8")
+
+
+def definition(name: str, words: int = 1, **fields: Any) -> str:
+    tool = {"name": name, "description": "word " * words, "inputSchema": {"type": "object"}, **fields}
+    return json.dumps(tool) + "\n"
+
+
+def plots(text: str) -> dict[str, list[str]]:
+    """Return the texts of each plot of a page by its title."""
+    elements = [ET.fromstring(f"<svg {part.split('</svg>')[0]}</svg>") for part in text.split("<svg ")[1:]]
+    return {svg.findtext(f"{SVG}title", ""): [t.text or "" for t in svg.iter(f"{SVG}text")] for svg in elements}
+
+
+def test_page_has_the_values_of_the_run(report: tuple[dict[str, Any], str]) -> None:
     (suite,) = report[0]["suites"]
     page = Page(report[1])
-    for row in (suite["baseline"], *suite["contenders"]):
+    for row in (suite["baseline"], *suite["strategies"]):
         assert f"{row['total'] / row['tasks']:,.0f}" in page.words
-    assert f"{suite['contenders'][0]['saving']:.0%}" in page.words
-    assert page.tags.count("svg") == 4
+    assert f"{suite['strategies'][0]['saving']:.0%}" in page.words
     assert "bm25" in page.words
 
 
-def test_the_page_needs_nothing_from_elsewhere(report: tuple[dict[str, Any], str]) -> None:
+@needs_plots
+def test_page_has_plots_with_the_values_of_the_run(report: tuple[dict[str, Any], str]) -> None:
+    (suite,) = report[0]["suites"]
+    found = plots(report[1])
+    assert len(found) == 4
+    bars = found[f"{suite['name']}: averages per task"]
+    assert bars.count("bm25") == bars.count("all tools") == 6, "a bar in each of six panels"
+    assert f"{suite['baseline']['total']:,.0f}" in bars
+
+
+def test_page_needs_no_other_file(report: tuple[dict[str, Any], str]) -> None:
     page = Page(report[1])
     assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
-    assert not {"src", "href", "onload"} & {name for name, _ in page.attributes}
-    assert "url(" not in report[1]
+    links = {name: value or "" for name, value in page.attributes if name in ("src", "href", "xlink:href", "onload")}
+    assert all(value.startswith("#") for value in links.values())
+    assert "url(" not in report[1].replace("url(#", "")
+    assert "@import" not in report[1]
 
 
-def test_plots_in_the_page_are_well_formed(report: tuple[dict[str, Any], str]) -> None:
-    text = report[1]
-    svg = ET.fromstring(text[text.index("<svg ") : text.index("</svg>") + len("</svg>")])
-    assert len(list(svg.iter("{http://www.w3.org/2000/svg}rect"))) == 1 + 6 * 2, "the paper, and six panels of two bars"
+def test_ids_of_plots_are_not_repeated(report: tuple[dict[str, Any], str]) -> None:
+    ids = [value for name, value in Page(report[1]).attributes if name == "id"]
+    assert len(ids) == len(set(ids))
 
 
-def test_names_of_catalogues_tasks_and_servers_are_shown_as_they_are(report: tuple[dict[str, Any], str]) -> None:
+def test_without_the_extra_the_page_has_tables_and_names_the_install(
+    report: tuple[dict[str, Any], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = Page(savings_html(report[0]))
+    assert "svg" not in page.tags
+    assert page.tags.count("table") == Page(report[1]).tags.count("table")
+    assert "pip install 'toolsearch[plot]'" in " ".join(page.words)
+    assert "toolsearch[plot]" not in report[1] or not has_plot_extra()
+
+
+def test_names_are_escaped(report: tuple[dict[str, Any], str]) -> None:
     changed = json.loads(json.dumps(report[0]))
     (suite,) = changed["suites"]
-    suite["name"] = suite["note"] = suite["contenders"][0]["name"] = EVIL
+    suite["name"] = suite["note"] = suite["strategies"][0]["name"] = EVIL
     suite["skipped"] = [EVIL]
     suite["losses"] = [
-        {"contender": EVIL, "task": EVIL, "style": "named", "reason": "failed", "tokens": 9, "tokens_all_tools": 1}
+        {"strategy": EVIL, "task": EVIL, "style": "named", "reason": "failed", "tokens": 9, "tokens_all_tools": 1}
     ]
     changed["servers"] = [{"name": EVIL, "distribution": EVIL, "version": EVIL, "tools": 0, "error": EVIL}]
     changed["machine"]["processor"] = EVIL
@@ -95,62 +153,42 @@ def test_names_of_catalogues_tasks_and_servers_are_shown_as_they_are(report: tup
     text.encode("utf-8")
     assert "script" not in Page(text).tags
     assert "&lt;script&gt;" in text
-    assert "alert('&')" not in text
+    assert "<script>" not in text
 
 
-def sizes_of(tmp_path: Path, catalog: str) -> tuple[dict[str, Any], str]:
-    """The one suite of a run over a catalogue without tasks, and its page."""
-    (tmp_path / "tools.jsonl").write_bytes(catalog.encode("utf-8", "surrogatepass"))
-    arguments = ["bench", "--catalog", tmp_path / "tools.jsonl", "--counter", "estimate"]
-    arguments += ["--json", tmp_path / "out.json", "--html", tmp_path / "out.html"]
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exit_code == 0, result.output
-    (suite,) = json.loads((tmp_path / "out.json").read_text("utf-8"))["suites"]
-    return suite, (tmp_path / "out.html").read_text("utf-8")
-
-
-def definition(name: str, words: int = 1, **more: Any) -> str:
-    return json.dumps({"name": name, "description": "word " * words, "inputSchema": {"type": "object"}, **more}) + "\n"
-
-
-def plots(text: str) -> dict[str, ET.Element]:
-    """The plots of a page by title."""
-    found = [ET.fromstring(f"<svg {part.split('</svg>')[0]}</svg>") for part in text.split("<svg ")[1:]]
-    return {svg.findtext(f"{SVG}title", ""): svg for svg in found}
-
-
-def test_a_catalogue_without_tasks_gives_tables_and_plots_of_its_sizes(tmp_path: Path) -> None:
-    tools = [definition(f"tool_{n}", n, server=f"server {n % 2}") for n in range(1, 41)]
-    suite, text = sizes_of(tmp_path, "".join(tools))
-    assert [row["name"] for row in suite["contenders"]] == ["bm25"], "no model is loaded to count definitions"
-    found = plots(text)
-    assert list(found) == ["Tokens of a task of one call", "Tokens of definitions", "Definitions in one request"]
-    bars = [text.text for text in found["Tokens of definitions"].iter(f"{SVG}text")]
-    assert bars[1:3] == ["the 20 largest tools", "tool_40"]
-    assert bars[-4:] == ["server 0", bars[-3], "server 1", bars[-1]]
-    assert len(list(found["Tokens of a task of one call"].iter(f"{SVG}polyline"))) == 2
+def test_catalog_without_tasks_has_tables_of_its_sizes(sizes: tuple[dict[str, Any], str]) -> None:
+    suite, text = sizes
+    assert [row["name"] for row in suite["strategies"]] == ["bm25"], "no model is loaded to count definitions"
     page = Page(text)
     largest = suite["definitions"]["largest"]
     assert [tool["name"] for tool in largest] == [f"tool_{n}" for n in range(40, 20, -1)]
     assert f"{suite['definition_tokens']:,}" in page.words
     assert f"{largest[0]['tokens']:,}" in page.words
-    assert not {"script", "link", "img"} & set(page.tags)
 
 
-def test_what_a_request_carries_grows_to_more_than_all_tools_by_the_search_tool(tmp_path: Path) -> None:
-    suite, _ = sizes_of(tmp_path, "".join(definition(f"tool_{n}", n) for n in range(1, 201)))
-    found, whole = suite["definitions"], suite["definition_tokens"]
-    none, *_, every = found["disclosed"]
+@needs_plots
+def test_catalog_without_tasks_has_plots_of_its_sizes(sizes: tuple[dict[str, Any], str]) -> None:
+    found = plots(sizes[1])
+    assert list(found) == ["Tokens of a task of one call", "Tokens of definitions", "Definitions in one request"]
+    assert {"the 20 largest tools", "tool_40", "sources", "server 0", "server 1"} <= set(found["Tokens of definitions"])
+    assert "tool_20" not in found["Tokens of definitions"]
+
+
+def test_tokens_of_a_request_grow_with_the_revealed_tools(sizes: tuple[dict[str, Any], str]) -> None:
+    """With all tools revealed, a request has the tokens of all definitions and of the search tool."""
+    suite, _ = sizes
+    found, total = suite["definitions"], suite["definition_tokens"]
+    none, *_, every = found["revealed"]
     assert none == {"tools": 0, "average": found["search_tool"], "largest": found["search_tool"]}
     assert every["tools"] == suite["tools"]
-    assert every["largest"] == pytest.approx(every["average"]) == pytest.approx(whole + found["search_tool"], rel=0.01)
-    by_count = {point["tools"]: point["largest"] for point in found["disclosed"]}
-    assert all((tokens < whole) == (count <= found["cheaper_up_to"]) for count, tokens in by_count.items())
-    assert all(point["average"] <= point["largest"] for point in found["disclosed"][1:-1])
+    assert every["largest"] == pytest.approx(every["average"]) == pytest.approx(total + found["search_tool"], rel=0.01)
+    by_count = {point["tools"]: point["largest"] for point in found["revealed"]}
+    assert all((tokens < total) == (count <= found["cheaper_up_to"]) for count, tokens in by_count.items())
+    assert all(point["average"] <= point["largest"] for point in found["revealed"][1:-1])
 
 
-def test_the_costs_that_are_drawn_cross_where_search_begins_to_pay(tmp_path: Path) -> None:
-    suite, _ = sizes_of(tmp_path, "".join(definition(f"tool_{n}", 60) for n in range(40)))
+def test_plotted_costs_cross_at_the_break_even(tmp_path: Path) -> None:
+    suite, _ = sizes_of(tmp_path, *(definition(f"tool_{n}", 60) for n in range(40)))
     found = suite["break_even"]
     assert 1 < found["tools"] < 40
     for size in found["sizes"]:
@@ -158,28 +196,27 @@ def test_the_costs_that_are_drawn_cross_where_search_begins_to_pay(tmp_path: Pat
     assert found["sizes"][-1] == {"tools": 40, "with_all": found["with_all"], "with_search": found["with_search"]}
 
 
-def test_one_tool_is_a_catalogue_too(tmp_path: Path) -> None:
+def test_catalog_of_one_tool_has_a_report(tmp_path: Path) -> None:
     _, text = sizes_of(tmp_path, definition("ping"))
-    assert "1 tool (" in text
+    assert "with 1 tool (" in text
     assert "1 tools" not in text
     assert "Tokens of a task of one call" not in plots(text), "a line needs two points"
 
 
-def test_names_and_sources_of_a_catalogue_are_text(tmp_path: Path) -> None:
+def test_names_and_sources_of_a_catalog_are_text(tmp_path: Path) -> None:
     tools = [
         definition("größe <b>&\"'", server=EVIL),
         definition("ツール検索" * 9, server="検索" * 40),
         definition("plain"),
     ]
-    _, text = sizes_of(tmp_path, "".join(tools))
-    page = Page(text)
+    page = Page(sizes_of(tmp_path, *tools)[1])
     assert not {"b", "script"} & set(page.tags)
     assert "<script>alert('&')</script>\ufffd" in " ".join(page.words)
     assert "(no source)" in " ".join(page.words)
-    assert "検索" * 40 in " ".join(page.words), "the table has the whole of what a plot cuts"
+    assert "検索" * 40 in " ".join(page.words), "the table has the whole name, which the plot cuts"
 
 
-def test_a_report_from_before_sizes_were_measured_has_a_page(report: tuple[dict[str, Any], str]) -> None:
+def test_report_without_sizes_has_a_page(report: tuple[dict[str, Any], str]) -> None:
     changed = json.loads(json.dumps(report[0]))
     suite = changed["suites"][0]
     suite |= {"tasks": 0, "break_even": None}
@@ -189,17 +226,16 @@ def test_a_report_from_before_sizes_were_measured_has_a_page(report: tuple[dict[
     assert "svg" not in page.tags
 
 
-def test_styles_are_told_apart(report: tuple[dict[str, Any], str]) -> None:
+def test_styles_have_separate_tables(report: tuple[dict[str, Any], str]) -> None:
     changed = json.loads(json.dumps(report[0]))
     (suite,) = changed["suites"]
-    for row in (suite["baseline"], *suite["contenders"]):
+    for row in (suite["baseline"], *suite["strategies"]):
         row["styles"]["paraphrase"] = row["styles"]["named"]
-    assert "no word of the tool" in " ".join(Page(savings_html(changed)).words)
+    assert "without any word of the tool name" in " ".join(Page(savings_html(changed)).words)
 
 
-def test_a_report_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    target = tmp_path / "none" / "out.html"
+def test_unwritable_report_is_an_error_of_one_line(tmp_path: Path) -> None:
     arguments = ["bench", "--catalog", DATA / "outfit_catalog.json", "--index", "bm25", "--counter", "estimate"]
-    result = CliRunner().invoke(app, [*map(str, arguments), "--html", str(target)])
+    result = CliRunner().invoke(app, [*map(str, arguments), "--html", str(tmp_path / "none" / "out.html")])
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr

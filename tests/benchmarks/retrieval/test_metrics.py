@@ -1,4 +1,4 @@
-"""The figures of the retrieval benchmark, against values worked out by hand."""
+"""Quality metrics, compared with values calculated by hand."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.benchmarks.retrieval.metrics import Quality, average, judge, percentile
+from toolsearch.benchmarks.retrieval.metrics import Quality, average, percentile, score_ranking
 
 
-def test_everything_found_in_the_best_order_is_perfect() -> None:
-    found = judge(["a", "b", "x"], ["b", "a"])
+def test_best_order_is_perfect() -> None:
+    found = score_ranking(["a", "b", "x"], ["b", "a"])
     assert (found.recall_5, found.recall_10, found.hit_1, found.hit_5, found.full_5, found.mrr) == (1, 1, 1, 1, 1, 1)
     assert found.ndcg_5 == pytest.approx(1)
     assert found.recall_1 == 0.5, "two tools cannot both be first"
 
 
-def test_two_of_three_tools_at_the_second_and_the_fifth_place() -> None:
-    found = judge(["x", "a", "y", "z", "b", "c"], ["a", "b", "c"])
+def test_two_of_three_tools_at_ranks_two_and_five() -> None:
+    found = score_ranking(["x", "a", "y", "z", "b", "c"], ["a", "b", "c"])
     assert found.recall_1 == 0
     assert found.recall_5 == pytest.approx(2 / 3)
     assert found.recall_10 == 1
@@ -30,47 +30,49 @@ def test_two_of_three_tools_at_the_second_and_the_fifth_place() -> None:
     assert found.ndcg_5 == pytest.approx(gain / best)
 
 
-def test_of_alternatives_one_is_enough_and_a_second_gains_nothing() -> None:
-    found = judge(["x", "a", "b"], ["a", "b", "c"], alternatives=True)
+def test_one_alternative_is_enough_and_a_second_gains_nothing() -> None:
+    found = score_ranking(["x", "a", "b"], ["a", "b", "c"], alternatives=True)
     assert (found.recall_1, found.recall_5, found.full_5, found.mrr) == (0, 1, 1, 0.5)
     assert found.ndcg_5 == pytest.approx(1 / log2(3))
-    assert judge(["a", "b"], ["a", "b"], alternatives=True).recall_1 == 1
+    assert score_ranking(["a", "b"], ["a", "b"], alternatives=True).recall_1 == 1
 
 
-def test_alternatives_of_which_none_is_found_are_zero() -> None:
-    assert judge(["x", "y"], ["a", "b"], alternatives=True) == judge([], ["a"])
+def test_no_alternative_found_is_zero() -> None:
+    assert score_ranking(["x", "y"], ["a", "b"], alternatives=True) == score_ranking([], ["a"])
 
 
-def test_nothing_found_is_zero_everywhere() -> None:
-    assert judge([], ["a"]) == Quality(recall_1=0, recall_5=0, recall_10=0, hit_1=0, hit_5=0, full_5=0, ndcg_5=0, mrr=0)
+def test_no_results_are_zero_in_every_metric() -> None:
+    assert score_ranking([], ["a"]) == Quality(
+        recall_1=0, recall_5=0, recall_10=0, hit_1=0, hit_5=0, full_5=0, ndcg_5=0, mrr=0
+    )
 
 
-def test_what_stands_after_the_tenth_place_is_not_found() -> None:
-    found = judge([*"bcdefghijk", "a"], ["a"])
+def test_ranks_after_ten_do_not_count() -> None:
+    found = score_ranking([*"bcdefghijk", "a"], ["a"])
     assert (found.mrr, found.recall_10) == (0, 0)
-    assert judge([*"bcdefghij", "a"], ["a"]).mrr == pytest.approx(1 / 10)
+    assert score_ranking([*"bcdefghij", "a"], ["a"]).mrr == pytest.approx(1 / 10)
 
 
-def test_a_name_found_twice_counts_where_it_stands_first() -> None:
-    assert judge(["x", "x", "a", "a"], ["a"]).mrr == 0.5
-    assert judge(["a", "a"], ["a", "b"]).recall_5 == 0.5
+def test_repeated_name_counts_once() -> None:
+    assert score_ranking(["x", "x", "a", "a"], ["a"]).mrr == 0.5
+    assert score_ranking(["a", "a"], ["a", "b"]).recall_5 == 0.5
 
 
-def test_six_wanted_tools_can_be_found_perfectly_but_not_all_of_them() -> None:
-    found = judge([*"abcde"], [*"abcdef"])
+def test_six_relevant_tools_have_perfect_ndcg_but_not_full_recall() -> None:
+    found = score_ranking([*"abcde"], [*"abcdef"])
     assert found.ndcg_5 == pytest.approx(1)
     assert found.recall_5 == pytest.approx(5 / 6)
     assert found.full_5 == 0
 
 
-def test_averages_weigh_every_query_alike() -> None:
-    mean = average([judge(["a"], ["a"]), judge(["x"], ["a"]), judge(["x", "a"], ["a"])])
+def test_average_weighs_every_query_equally() -> None:
+    mean = average([score_ranking(["a"], ["a"]), score_ranking(["x"], ["a"]), score_ranking(["x", "a"], ["a"])])
     assert mean.hit_1 == pytest.approx(1 / 3)
     assert mean.mrr == pytest.approx((1 + 0 + 0.5) / 3)
 
 
 @pytest.mark.parametrize(("percent", "expected"), [(50, 5), (99, 10), (100, 10), (10, 1), (0, 1)])
-def test_percentiles_are_values_that_were_measured(percent: float, expected: int) -> None:
+def test_percentiles_are_measured_values(percent: float, expected: int) -> None:
     assert percentile([10, 9, 8, 7, 6, 5, 4, 3, 2, 1], percent) == expected
 
 
@@ -78,8 +80,8 @@ names = st.lists(st.sampled_from("abcdefghijklmno"), max_size=15)
 
 
 @given(found=names, relevant=st.sets(st.sampled_from("abcdefghijklmno"), min_size=1, max_size=6), any_=st.booleans())
-def test_every_figure_is_a_share_and_more_places_find_no_less(found: list[str], relevant: set[str], any_: bool) -> None:
-    quality = judge(found, relevant, alternatives=any_)
+def test_metrics_are_shares_and_recall_grows_with_depth(found: list[str], relevant: set[str], any_: bool) -> None:
+    quality = score_ranking(found, relevant, alternatives=any_)
     assert 0 <= quality.recall_1 <= quality.recall_5 <= quality.recall_10 <= 1
     assert 0 <= quality.ndcg_5 <= 1 + 1e-12
     assert quality.hit_1 <= quality.hit_5

@@ -1,4 +1,4 @@
-"""Savings are counted over whole tasks, and what searching loses is listed."""
+"""Savings are measured over whole tasks, and lost tasks are listed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from toolsearch import Tool, ToolCallingAdvisor
-from toolsearch.benchmarks.reports.readme import render, rewrite
+from toolsearch.benchmarks.reports.markdown_tables import render_savings
+from toolsearch.benchmarks.reports.readme import rewrite_page
 from toolsearch.benchmarks.savings.break_even import find_break_even, smallest
 from toolsearch.benchmarks.savings.cache_pricing import CachePrices
-from toolsearch.benchmarks.savings.measure import ALL_TOOLS, Savings, measure_savings, play
+from toolsearch.benchmarks.savings.measure import ALL_TOOLS, Savings, measure_savings, play_tasks
 from toolsearch.benchmarks.savings.payload import PayloadCounter
 from toolsearch.benchmarks.savings.results import report_json, suite_json
 from toolsearch.benchmarks.savings.suites import Suite, run_suite
@@ -38,22 +39,22 @@ NOTHING = Task(id="nothing", prompt="Sing!", style="no_tool", phrasings=("sing a
 
 
 class FindsNothing:
-    """An index that never finds anything."""
+    """Index that never finds a tool."""
 
     def build(self, tools: list[ToolReference]) -> FindsNothing:
         return self
 
     def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
-        return ToolSearchResponse(reason="Nothing, as always.")
+        return ToolSearchResponse(reason="No tool matches.")
 
 
 def measure(*tasks: Task, tools: list[Tool] = CATALOG, **indexes: Any) -> Savings:
     return measure_savings("test", tools, tasks, indexes or {"bm25": "bm25"}, COUNTER)
 
 
-def test_search_takes_fewer_tokens_and_one_more_request_in_a_large_catalogue() -> None:
+def test_search_saves_tokens_and_needs_one_more_request() -> None:
     savings = measure(TASK)
-    (plain,), (search,) = savings.baseline.runs, savings.contenders[0].runs
+    (plain,), (search,) = savings.baseline.runs, savings.strategies[0].runs
     assert plain.succeeded
     assert search.succeeded
     assert (plain.requests, plain.searches) == (2, 0)
@@ -62,42 +63,42 @@ def test_search_takes_fewer_tokens_and_one_more_request_in_a_large_catalogue() -
     assert savings.losses() == []
 
 
-def test_the_baseline_sends_every_definition_on_every_request() -> None:
+def test_baseline_sends_every_definition_with_every_request() -> None:
     savings = measure(TASK)
     plain = savings.baseline.runs[0]
     assert 2 * savings.definition_tokens < plain.input < 2 * savings.definition_tokens + 400
     assert savings.definition_tokens == COUNTER.definitions_of(CATALOG)
 
 
-def test_a_small_catalogue_is_a_loss_and_is_listed_as_one() -> None:
+def test_small_catalog_is_listed_as_a_loss() -> None:
     (loss,) = measure(TASK, tools=[WEATHER]).losses()
-    assert (loss.contender, loss.task, loss.reason) == ("bm25", "weather", "tokens")
+    assert (loss.strategy, loss.task, loss.reason) == ("bm25", "weather", "tokens")
     assert loss.tokens > loss.tokens_all_tools
 
 
-def test_a_tool_that_is_not_found_is_a_loss_however_few_tokens_that_took() -> None:
+def test_tool_not_found_is_a_loss_even_with_fewer_tokens() -> None:
     savings = measure(TASK, useless=FindsNothing())
     (loss,) = savings.losses()
     assert loss.reason == "failed"
     assert loss.tokens < loss.tokens_all_tools
-    assert savings.contenders[0].totals.succeeded == 0
+    assert savings.strategies[0].totals.succeeded == 0
 
 
-def test_where_no_tool_fits_searching_is_counted_and_is_no_failure() -> None:
+def test_task_without_a_fitting_tool_succeeds_without_calls() -> None:
     savings = measure(NOTHING)
-    search = savings.contenders[0].runs[0]
+    search = savings.strategies[0].runs[0]
     assert search.succeeded
     assert (search.searches, search.requests) == (2, 3)
     assert savings.baseline.runs[0].requests == 1
 
 
-def test_a_task_over_a_tool_that_is_not_there_is_skipped() -> None:
+def test_task_with_an_unknown_tool_is_skipped() -> None:
     savings = measure(TASK, tools=FILLER)
     assert savings.skipped == ("weather",)
     assert savings.baseline.runs == ()
 
 
-def test_a_suite_of_which_no_task_can_be_played_is_refused() -> None:
+def test_suite_without_a_playable_task_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="test: no task can be played"):
         run_suite(Suite("test", FILLER, [TASK]), {"bm25": Bm25ToolIndex()}, EstimateTokenCounter(), CachePrices())
     partly = run_suite(
@@ -106,30 +107,30 @@ def test_a_suite_of_which_no_task_can_be_played_is_refused() -> None:
     assert (partly["tasks"], partly["skipped"]) == (1, ["weather"])
 
 
-def test_arguments_that_the_schema_refuses_are_an_error_of_the_task() -> None:
+def test_invalid_arguments_of_a_task_are_an_error() -> None:
     wrong = Task(id="wrong", prompt="x", steps=(Step(tool="get_weather", phrasings=("weather",)),))
     with pytest.raises(ConfigurationError, match="task 'wrong'"):
         measure(wrong)
 
 
-def test_progress_is_told_after_every_task_of_every_contender() -> None:
+def test_progress_after_every_task_of_every_strategy() -> None:
     ticks: list[None] = []
     measure_savings("test", CATALOG, [TASK, NOTHING], {"bm25": "bm25"}, COUNTER, progress=lambda: ticks.append(None))
     assert len(ticks) == 2 * 2
 
 
-def test_two_runs_give_the_same_figures() -> None:
+def test_runs_are_reproducible() -> None:
     assert measure(TASK, NOTHING) == measure(TASK, NOTHING)
 
 
 def test_sums_by_style_add_up_to_the_totals() -> None:
-    contender = measure(TASK, NOTHING).contenders[0]
-    styles = contender.by_style()
+    strategy = measure(TASK, NOTHING).strategies[0]
+    styles = strategy.by_style()
     assert set(styles) == {"named", "no_tool"}
-    assert sum(totals.total for totals in styles.values()) == contender.totals.total
+    assert sum(totals.total for totals in styles.values()) == strategy.totals.total
 
 
-def test_break_even_is_where_it_begins_to_pay() -> None:
+def test_break_even_is_the_first_size_that_saves_tokens() -> None:
     found = find_break_even(CATALOG, "bm25", COUNTER)
     assert found.tools is not None
     assert 1 < found.tools < len(CATALOG)
@@ -139,18 +140,18 @@ def test_break_even_is_where_it_begins_to_pay() -> None:
     assert below.with_search >= below.with_all
 
 
-def test_break_even_adds_up_what_playing_with_all_tools_takes() -> None:
+def test_break_even_equals_played_tasks_with_all_tools() -> None:
     targets = [CATALOG[at * len(CATALOG) // 12] for at in range(12)]
     tasks = [
         Task(id=tool.name, prompt=f"Please use {tool.name}.", steps=(Step(tool=tool.name, phrasings=(tool.name,)),))
         for tool in targets
     ]
-    runs = play(ToolCallingAdvisor(), CATALOG, tasks, COUNTER, CachePrices(), accept_errors=True)
+    runs = play_tasks(ToolCallingAdvisor(), CATALOG, tasks, COUNTER, CachePrices(), accept_errors=True)
     assert find_break_even(CATALOG, "bm25", COUNTER).with_all == sum(run.total for run in runs) / len(runs)
 
 
-def test_break_even_indexes_a_large_catalogue_once() -> None:
-    """Where search begins to pay is looked for among small parts."""
+def test_break_even_indexes_a_large_catalog_once() -> None:
+    """The binary search starts with small samples."""
     built: list[int] = []
 
     class Counted(Bm25ToolIndex):
@@ -166,27 +167,27 @@ def test_break_even_indexes_a_large_catalogue_once() -> None:
     assert sum(built) < 3_000
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 28, 1_000])
-def test_the_smallest_size_that_pays_is_found_in_a_few_looks(most: int) -> None:
-    for wanted in {1, 2, most // 3 or 1, most - 1 or 1, most}:
-        if wanted <= most:
-            looks: list[int] = []
+@pytest.mark.parametrize("maximum", [1, 2, 3, 28, 1_000])
+def test_smallest_needs_few_evaluations(maximum: int) -> None:
+    for wanted in {1, 2, maximum // 3 or 1, maximum - 1 or 1, maximum}:
+        if wanted <= maximum:
+            evaluated: list[int] = []
 
-            def pays(size: int, wanted: int = wanted, looks: list[int] = looks) -> bool:
-                looks.append(size)
+            def pays(size: int, wanted: int = wanted, evaluated: list[int] = evaluated) -> bool:
+                evaluated.append(size)
                 return size >= wanted
 
-            assert smallest(pays, most) == wanted
-            assert len(looks) <= 2 * most.bit_length()
-            assert most not in looks
+            assert smallest(pays, maximum) == wanted
+            assert len(evaluated) <= 2 * maximum.bit_length()
+            assert maximum not in evaluated
 
 
-def test_the_json_holds_every_run_and_what_was_saved() -> None:
+def test_json_has_every_run_and_the_savings() -> None:
     savings = measure(TASK, NOTHING)
     suite = suite_json(savings, find_break_even(CATALOG, "bm25", COUNTER))
     report = json.loads(json.dumps(report_json([suite], COUNTER.name, CachePrices())))
     (found,) = report["suites"]
-    plain, search = found["baseline"], found["contenders"][0]
+    plain, search = found["baseline"], found["strategies"][0]
     assert plain["name"] == ALL_TOOLS
     assert plain["saving"] == 0
     assert search["saving"] == pytest.approx(1 - search["total"] / plain["total"], abs=1e-4)
@@ -202,18 +203,18 @@ def report() -> dict[str, Any]:
     return report_json([suite], COUNTER.name, CachePrices())
 
 
-def test_a_page_gets_its_tables_between_the_marks_and_keeps_the_rest(report: dict[str, Any]) -> None:
+def test_page_is_rewritten_between_the_markers(report: dict[str, Any]) -> None:
     page = "# Title\n<!-- results -->\nstale figures\n<!-- /results -->\nThe end.\n"
-    once = rewrite(page, report)
+    once = rewrite_page(page, report)
     assert once.startswith("# Title\n<!-- results -->\n")
     assert once.endswith("\n<!-- /results -->\nThe end.\n")
     assert "stale figures" not in once
-    assert render(report) in once
-    assert rewrite(once, report) == once
+    assert render_savings(report) in once
+    assert rewrite_page(once, report) == once
     assert "| bm25 |" in once
 
 
 @pytest.mark.parametrize("page", ["", "<!-- results -->", "<!-- /results --><!-- results -->", "<!-- results -->" * 2])
-def test_a_page_without_its_marks_is_refused(page: str, report: dict[str, Any]) -> None:
+def test_page_without_markers_is_an_error(page: str, report: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="<!-- results -->"):
-        rewrite(page, report)
+        rewrite_page(page, report)

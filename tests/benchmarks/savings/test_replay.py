@@ -1,4 +1,4 @@
-"""The replayed model calls what it is shown, searches for the rest in its own words, and gives up in the end."""
+"""The scripted model calls the tools it sees, searches for the others, and gives up after its last phrasing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from toolsearch import (
     AssistantMessage,
     ChatClient,
-    ChatModel,
     ChatRequest,
     Tool,
     ToolCall,
@@ -23,6 +22,7 @@ from toolsearch import (
 from toolsearch.benchmarks.savings.payload import Payload, PayloadCounter
 from toolsearch.benchmarks.savings.replay import ReplayModel
 from toolsearch.benchmarks.savings.tasks import Step, Task, load_tasks
+from toolsearch.chat import ChatModel
 from toolsearch.chat.tokens import EstimateTokenCounter, count_json
 from toolsearch.errors import ConfigurationError, IndexingError
 
@@ -46,61 +46,61 @@ def ask(model: ReplayModel, *tools: Tool, messages: tuple[Any, ...] = (UserMessa
     return model.call(ChatRequest(messages=messages, tools=tools)).message
 
 
-def test_it_is_a_chat_model() -> None:
+def test_replay_model_is_a_chat_model() -> None:
     assert isinstance(ReplayModel(task(step("ring_bell")), COUNTER), ChatModel)
 
 
-def test_a_tool_that_was_sent_is_called_with_the_task_s_arguments() -> None:
+def test_sent_tool_is_called_with_the_arguments_of_the_task() -> None:
     model = ReplayModel(task(Step(tool="ring_bell", arguments={"times": 2}, phrasings=("x",))), COUNTER)
     (call,) = ask(model, RING, SEARCH).tool_calls
     assert (call.name, call.arguments) == ("ring_bell", '{"times": 2}')
 
 
-def test_a_tool_that_was_not_sent_is_searched_for_in_other_words_each_time_then_given_up() -> None:
+def test_missing_tool_is_searched_with_each_phrasing_then_given_up() -> None:
     model = ReplayModel(task(step("ring_bell", "first words", "other words")), COUNTER)
-    asked = [ask(model, SEARCH) for _ in range(3)]
-    queries = [call.arguments for message in asked for call in message.tool_calls]
+    answers = [ask(model, SEARCH) for _ in range(3)]
+    queries = [call.arguments for message in answers for call in message.tool_calls]
     assert queries == ['{"query": "first words"}', '{"query": "other words"}']
-    assert asked[2].text
+    assert answers[2].text
     assert not model.succeeded
 
 
-def test_without_search_a_missing_tool_is_given_up_at_once() -> None:
+def test_missing_tool_is_given_up_without_search() -> None:
     model = ReplayModel(task(step("ring_bell")), COUNTER)
     assert not ask(model, LIGHT).tool_calls
     assert not model.succeeded
 
 
-def test_steps_that_need_nothing_of_each_other_go_in_one_round() -> None:
+def test_independent_steps_share_a_round() -> None:
     model = ReplayModel(task(step("ring_bell"), step("light_lamp", together=True)), COUNTER)
     assert [call.name for call in ask(model, RING, LIGHT).tool_calls] == ["ring_bell", "light_lamp"]
     model = ReplayModel(task(step("ring_bell"), step("light_lamp", together=True)), COUNTER)
     assert [call.name for call in ask(model, RING, SEARCH).tool_calls] == ["ring_bell", "tool_search"]
 
 
-def test_a_step_waits_for_the_one_before_it() -> None:
+def test_step_waits_for_the_previous_one() -> None:
     model = ReplayModel(task(step("ring_bell"), step("light_lamp")), COUNTER)
     assert [call.name for call in ask(model, RING, LIGHT).tool_calls] == ["ring_bell"]
 
 
-def test_call_ids_are_unique_over_a_conversation() -> None:
+def test_call_ids_are_unique_in_a_conversation() -> None:
     model = ReplayModel(task(step("ring_bell", "a", "b"), step("light_lamp", "c", "d", together=True)), COUNTER)
     ids = [call.id for _ in range(2) for call in ask(model, SEARCH).tool_calls]
     assert len(ids) == len(set(ids)) == 4
 
 
-def test_where_no_tool_fits_it_searches_twice_and_calls_nothing() -> None:
+def test_without_a_fitting_tool_it_searches_twice_and_calls_nothing() -> None:
     nothing = task(style="no_tool", phrasings=("a", "b", "c"))
     model = ReplayModel(nothing, COUNTER)
-    asked = [ask(model, SEARCH, RING) for _ in range(3)]
-    assert [len(message.tool_calls) for message in asked] == [1, 1, 0]
+    answers = [ask(model, SEARCH, RING) for _ in range(3)]
+    assert [len(message.tool_calls) for message in answers] == [1, 1, 0]
     assert model.succeeded
     plain = ReplayModel(nothing, COUNTER)
     assert not ask(plain, RING).tool_calls
     assert plain.succeeded
 
 
-def test_a_refused_call_is_an_error_of_the_task() -> None:
+def test_failed_call_is_an_error_of_the_task() -> None:
     model = ReplayModel(task(step("ring_bell")), COUNTER)
     call = ask(model, RING).tool_calls[0]
     refused = (UserMessage("Please."), ToolMessage(call.id, "ring_bell", "'times' is missing", is_error=True))
@@ -108,14 +108,14 @@ def test_a_refused_call_is_an_error_of_the_task() -> None:
         ask(model, RING, messages=refused)
 
 
-def test_a_search_that_fails_is_not_taken_for_a_miss() -> None:
+def test_failed_search_is_an_error() -> None:
     model = ReplayModel(task(step("ring_bell", "a", "b")), COUNTER)
     call = ask(model, SEARCH).tool_calls[0]
     with pytest.raises(IndexingError, match="broken"):
         ask(model, SEARCH, messages=(UserMessage("x"), ToolMessage(call.id, "tool_search", "broken", is_error=True)))
 
 
-def test_usage_is_the_tokens_of_the_payload_and_of_the_reply() -> None:
+def test_usage_is_the_tokens_of_payload_and_answer() -> None:
     request = ChatRequest(messages=[UserMessage("Please.")], tools=[RING, LIGHT])
     response = ReplayModel(task(step("ring_bell")), COUNTER).call(request)
     estimate = EstimateTokenCounter()
@@ -143,7 +143,7 @@ def test_all_four_methods_play_the_same_round() -> None:
     assert asyncio.run(of_stream())[-1] == expected
 
 
-def test_with_the_real_loop_both_ways_end_the_same() -> None:
+def test_task_ends_the_same_with_and_without_search() -> None:
     played = task(step("ring_bell", "ring the bell"), step("light_lamp", "light lamp"), answer="Both done.")
     outcomes = []
     for advisor in (ToolCallingAdvisor(), ToolSearchAdvisor("bm25")):
@@ -154,14 +154,14 @@ def test_with_the_real_loop_both_ways_end_the_same() -> None:
     assert outcomes == [("Both done.", True, 0, 3), ("Both done.", True, 2, 5)]
 
 
-def test_a_name_that_providers_refuse_is_called_under_the_name_they_take() -> None:
+def test_tool_is_called_by_the_name_that_was_sent() -> None:
     model = ReplayModel(task(step("door/ring")), COUNTER)
     tools = [Tool("door/ring", "Ring.", NO_ARGUMENTS, lambda: "ding")]
     ChatClient(model, tools=tools, advisors=[ToolCallingAdvisor()]).call("Please.")
     assert model.succeeded
 
 
-def test_a_history_with_other_calls_does_not_confuse_it() -> None:
+def test_calls_in_the_history_are_ignored() -> None:
     model = ReplayModel(task(step("ring_bell")), COUNTER)
     history = (
         AssistantMessage("", (ToolCall("old", "ring_bell", "{}"),)),
@@ -174,29 +174,29 @@ def test_a_history_with_other_calls_does_not_confuse_it() -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("[]", "a task is a JSON object"),
-        ('{"steps": [{"tool": "a"}]}', "'prompt' is a text"),
-        ('{"prompt": "x"}', "only a task of style no_tool"),
-        ('{"prompt": "x", "style": "odd", "steps": []}', "style is one of"),
-        ('{"prompt": "x", "style": "no_tool", "steps": [{"tool": "a"}]}', "only a task of style no_tool"),
-        ('{"prompt": "x", "steps": [{"tool": ""}]}', "'tool' is a text"),
-        ('{"prompt": "x", "steps": ["a"]}', "a step is a JSON object"),
-        ('{"prompt": "x", "steps": [{"tool": "a", "args": {}}]}', "a step has no 'args'"),
-        ('{"prompt": "x", "steps": [{"tool": "a", "arguments": []}]}', "arguments is an object"),
-        ('{"prompt": "x", "steps": [{"tool": "a", "phrasings": []}]}', "phrasings is a list"),
-        ('{"prompt": "x", "tools": []}', "a task has no 'tools'"),
-        ('{"id": "same", "prompt": "x", "steps": [{"tool": "a"}]}', "a second task with the id 'same'"),
+        ("[]", "a task must be a JSON object"),
+        ('{"steps": [{"tool": "a"}]}', "prompt must be a non-empty string"),
+        ('{"prompt": "x"}', "left out in a task of style no_tool"),
+        ('{"prompt": "x", "style": "odd", "steps": []}', "style must be one of"),
+        ('{"prompt": "x", "style": "no_tool", "steps": [{"tool": "a"}]}', "left out in a task of style no_tool"),
+        ('{"prompt": "x", "steps": [{"tool": ""}]}', "tool must be a non-empty string"),
+        ('{"prompt": "x", "steps": ["a"]}', "a step must be a JSON object"),
+        ('{"prompt": "x", "steps": [{"tool": "a", "args": {}}]}', "a step does not have 'args'"),
+        ('{"prompt": "x", "steps": [{"tool": "a", "arguments": []}]}', "arguments must be a JSON object"),
+        ('{"prompt": "x", "steps": [{"tool": "a", "phrasings": []}]}', "phrasings must be a list"),
+        ('{"prompt": "x", "tools": []}', "a task does not have 'tools'"),
+        ('{"id": "same", "prompt": "x", "steps": [{"tool": "a"}]}', "id must be unique, got 'same' twice"),
         ("{", "is not JSON"),
     ],
 )
-def test_a_wrong_task_is_refused_with_its_line(tmp_path: Path, line: str, expected: str) -> None:
+def test_invalid_task_is_an_error_with_its_line(tmp_path: Path, line: str, expected: str) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_text('{"id": "same", "prompt": "x", "steps": [{"tool": "a"}]}\n\n' + line + "\n")
     with pytest.raises(ConfigurationError, match=rf":3: .*{expected}"):
         load_tasks(path)
 
 
-def test_a_task_needs_no_more_than_a_prompt_and_its_tools(tmp_path: Path) -> None:
+def test_task_needs_only_a_prompt_and_tools(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_text('{"prompt": "Ring the bell", "steps": [{"tool": "ring_bell"}]}\n')
     (loaded,) = load_tasks(path)
@@ -204,8 +204,8 @@ def test_a_task_needs_no_more_than_a_prompt_and_its_tools(tmp_path: Path) -> Non
     assert loaded.steps[0].phrasings == ("Ring the bell",)
 
 
-def test_an_empty_file_of_tasks_is_refused(tmp_path: Path) -> None:
+def test_file_without_tasks_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_text("\n")
-    with pytest.raises(ConfigurationError, match="holds no tasks"):
+    with pytest.raises(ConfigurationError, match="has no tasks"):
         load_tasks(path)
