@@ -41,27 +41,27 @@ def request_of(ask: Any, *args: Any, client_options: Any = None, **kwargs: Any) 
 # --- messages --------------------------------------------------------------------------------------------------------
 
 
-def test_a_prompt_is_a_user_message(ask):
-    assert request_of(ask, "Hi").messages == (UserMessage("Hi"),)
+def test_a_prompt_is_a_user_message(ask_pair):
+    assert request_of(ask_pair, "Hi").messages == (UserMessage("Hi"),)
 
 
-def test_a_prompt_can_be_a_message(ask):
-    assert request_of(ask, UserMessage("Hi")).messages == (UserMessage("Hi"),)
+def test_a_prompt_can_be_a_message(ask_pair):
+    assert request_of(ask_pair, UserMessage("Hi")).messages == (UserMessage("Hi"),)
 
 
-def test_a_prompt_follows_the_messages(ask):
+def test_a_prompt_follows_the_messages(ask_pair):
     history = [UserMessage("a"), AssistantMessage("b")]
-    assert request_of(ask, "c", messages=history).messages == (*history, UserMessage("c"))
+    assert request_of(ask_pair, "c", messages=history).messages == (*history, UserMessage("c"))
 
 
-def test_messages_can_be_any_iterable_without_a_prompt(ask):
+def test_messages_can_be_any_iterable_without_a_prompt(ask_pair):
     history = [UserMessage("a"), AssistantMessage("", (ToolCall("1", "x"),)), ToolMessage("1", "x", "y")]
-    assert request_of(ask, messages=history).messages == tuple(history)
-    assert request_of(ask, messages=(message for message in history)).messages == tuple(history)
+    assert request_of(ask_pair, messages=history).messages == tuple(history)
+    assert request_of(ask_pair, messages=(message for message in history)).messages == tuple(history)
 
 
-def test_an_empty_prompt_is_sent(ask):
-    assert request_of(ask, "").messages == (UserMessage(""),)
+def test_an_empty_prompt_is_sent(ask_pair):
+    assert request_of(ask_pair, "").messages == (UserMessage(""),)
 
 
 def test_unicode_reaches_the_model_unchanged(ask):
@@ -88,10 +88,10 @@ def test_unicode_reaches_the_model_unchanged(ask):
         (("Hi",), {"advisors": [object()]}, "advisors must define"),
     ],
 )
-def test_invalid_arguments_are_rejected_before_the_model_is_called(ask, args, kwargs, says):
+def test_invalid_arguments_are_rejected_before_the_model_is_called(ask_pair, args, kwargs, says):
     model = ScriptedChatModel()
     with pytest.raises(ConfigurationError, match=says):
-        ask(ChatClient(model), *args, **kwargs)
+        ask_pair(ChatClient(model), *args, **kwargs)
     assert model.requests == []
 
 
@@ -101,51 +101,51 @@ def test_streams_reject_invalid_arguments_before_they_are_read(way):
         getattr(ChatClient(ScriptedChatModel()), way)()
 
 
-def test_system_instructions_come_first(ask):
-    messages = request_of(ask, "Hi", client_options={"system": "Be brief."}).messages
+def test_system_instructions_come_first(ask_pair):
+    messages = request_of(ask_pair, "Hi", client_options={"system": "Be brief."}).messages
     assert messages == (SystemMessage("Be brief."), UserMessage("Hi"))
 
 
-def test_a_system_message_overrides_the_clients_instructions(ask):
+def test_a_system_message_overrides_the_clients_instructions(ask_pair):
     history = [SystemMessage("Be verbose.")]
-    messages = request_of(ask, "Hi", messages=history, client_options={"system": "Be brief."}).messages
+    messages = request_of(ask_pair, "Hi", messages=history, client_options={"system": "Be brief."}).messages
     assert messages == (SystemMessage("Be verbose."), UserMessage("Hi"))
 
 
 # --- the rest of a request -------------------------------------------------------------------------------------------
 
 
-def test_options_session_tenant_and_context_are_in_the_request(ask):
+def test_options_session_tenant_and_context_are_in_the_request(ask_pair):
     request = request_of(
-        ask, "Hi", session_id="s", tenant_id="t", context={"a": 1}, options={"temperature": 0, "stop": ["x"]}
+        ask_pair, "Hi", session_id="s", tenant_id="t", context={"a": 1}, options={"temperature": 0, "stop": ["x"]}
     )
     assert (request.session_id, request.tenant_id) == ("s", "t")
     assert dict(request.options) == {"temperature": 0, "stop": ["x"]}
     assert dict(request.context) == {"a": 1}
 
 
-def test_session_and_tenant_are_none_by_default(ask):
-    request = request_of(ask, "Hi")
+def test_session_and_tenant_are_none_by_default(ask_pair):
+    request = request_of(ask_pair, "Hi")
     assert (request.session_id, request.tenant_id) == (None, None)
 
 
-def test_context_of_a_call_overrides_the_clients(ask):
+def test_context_of_a_call_overrides_the_clients(ask_pair):
     options = {"context": {"a": 1, "b": 1}}
-    assert dict(request_of(ask, "Hi", context={"b": 2, "c": 2}, client_options=options).context) == {
+    assert dict(request_of(ask_pair, "Hi", context={"b": 2, "c": 2}, client_options=options).context) == {
         "a": 1,
         "b": 2,
         "c": 2,
     }
 
 
-def test_a_client_copies_its_arguments(ask):
+def test_a_client_copies_its_arguments(ask_pair):
     context: dict[str, Any] = {"a": 1}
     tools: list[Any] = [ping]
     model = ScriptedChatModel(["ok"])
     client = ChatClient(model, tools=tools, context=context)
     context["a"] = 2
     tools.append(Tool("other"))
-    ask(client, "Hi")
+    ask_pair(client, "Hi")
     assert dict(model.requests[0].context) == {"a": 1}
     assert [tool.name for tool in model.requests[0].tools] == ["ping"]
 
@@ -180,27 +180,27 @@ class Weather:
         return f"sun in {city}"
 
 
-def test_tools_are_accepted_in_many_forms(ask):
+def test_tools_are_accepted_in_many_forms(ask_pair):
     definition = {"name": "defined", "description": "By hand.", "input_schema": {"type": "object"}}
     tools = [ping, [Tool("made"), [Weather()]], (definition, lambda: "x")]
-    names = [tool.name for tool in request_of(ask, "Hi", client_options={"tools": tools}).tools]
+    names = [tool.name for tool in request_of(ask_pair, "Hi", client_options={"tools": tools}).tools]
     assert names == ["ping", "made", "today", "tomorrow", "defined"]
 
 
-def test_a_single_tool_needs_no_list(ask):
-    assert [tool.name for tool in request_of(ask, "Hi", client_options={"tools": ping}).tools] == ["ping"]
-    assert [tool.name for tool in request_of(ask, "Hi", tools=Weather()).tools] == ["today", "tomorrow"]
+def test_a_single_tool_needs_no_list(ask_pair):
+    assert [tool.name for tool in request_of(ask_pair, "Hi", client_options={"tools": ping}).tools] == ["ping"]
+    assert [tool.name for tool in request_of(ask_pair, "Hi", tools=Weather()).tools] == ["today", "tomorrow"]
 
 
-def test_tools_are_the_same_objects_in_every_call(ask):
+def test_tools_are_the_same_objects_in_every_call(ask_pair):
     model = ScriptedChatModel(["ok", "ok", "ok"])
     client = ChatClient(model, tools=[ping, Tool("with.dots")])
     for _ in range(3):
-        ask(client, "Hi")
+        ask_pair(client, "Hi")
     assert all(request.tools == model.requests[0].tools for request in model.requests)  # tools compare by identity
 
 
-def test_a_provider_lists_its_tools_in_every_call(ask):
+def test_a_provider_lists_its_tools_in_every_call(ask_pair):
     class Provider:
         asked = 0
 
@@ -210,8 +210,8 @@ def test_a_provider_lists_its_tools_in_every_call(ask):
 
     model = ScriptedChatModel(["ok", "ok"])
     client = ChatClient(model, tools=[Provider(), ping])
-    ask(client, "Hi")
-    ask(client, "Hi")
+    ask_pair(client, "Hi")
+    ask_pair(client, "Hi")
     assert [[tool.name for tool in request.tools] for request in model.requests] == [
         ["tool_1", "ping"],
         ["tool_2", "ping"],
@@ -227,12 +227,12 @@ def test_an_error_of_a_provider_reaches_the_caller(ask):
         ask(ChatClient(ScriptedChatModel(["ok"]), tools=[Broken()]), "Hi")
 
 
-def test_two_tools_with_one_name_are_rejected(ask):
+def test_two_tools_with_one_name_are_rejected(ask_pair):
     one, two = Tool("search", source="github"), Tool("search", source="jira")
     with pytest.raises(DuplicateToolError, match=r"'search': source 'github', and source 'jira'"):
         ChatClient(ScriptedChatModel(), tools=[one, two])
     with pytest.raises(DuplicateToolError, match=r"'github', and source 'jira'"):
-        ask(ChatClient(ScriptedChatModel(), tools=[one]), "Hi", tools=[two])
+        ask_pair(ChatClient(ScriptedChatModel(), tools=[one]), "Hi", tools=[two])
 
 
 def test_the_name_of_the_search_tool_is_reserved():

@@ -532,9 +532,9 @@ def test_a_stream_of_other_types_is_rejected(ask):
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_invalid_responses_of_a_model_are_rejected(ask, answer, says):
+def test_invalid_responses_of_a_model_are_rejected(ask_pair, answer, says):
     with pytest.raises(ConfigurationError, match=f"PlainModel must .*{says}"):
-        ask(ChatClient(PlainModel(answer)), "Hi")
+        ask_pair(ChatClient(PlainModel(answer)), "Hi")
 
 
 class MixedUpModel:

@@ -145,16 +145,16 @@ def test_text_that_comes_with_calls_is_part_of_the_history(ask):
     assert outcome.text_shown == ("Let me see.Pong." if ask.streams else "Pong.")
 
 
-def test_arguments_are_sent_back_to_the_byte(ask):
+def test_arguments_are_sent_back_to_the_byte(ask_pair):
     written = '{ "b":2,\n"a" : 1}'
     client = client_of([ToolCall("1", "add", written), "3"], add)
-    ask(client, "Hi")
+    ask_pair(client, "Hi")
     assert sent(client)[1].messages[1].tool_calls[0].arguments == written
 
 
-def test_the_system_message_stays_first_in_every_round(ask):
+def test_the_system_message_stays_first_in_every_round(ask_pair):
     client = client_of([[("ping", {})], "done"], ping, system="Be brief.")
-    ask(client, "Hi")
+    ask_pair(client, "Hi")
     assert [request.messages[0] for request in sent(client)] == [SystemMessage("Be brief.")] * 2
 
 
@@ -180,15 +180,15 @@ def test_a_tool_that_fails_may_end_the_turn(ask, raise_on_error):
         ask(client, "Hi")
 
 
-def test_errors_of_other_types_are_answered(ask):
+def test_errors_of_other_types_are_answered(ask_pair):
     client = client_of([[("fail", {})], "Sorry."], fail, advisor=ToolCallingAdvisor(raise_on_error=(KeyError, OSError)))
-    assert tool_results(ask(client, "Hi").response) == ["LookupError: no such thing"]
+    assert tool_results(ask_pair(client, "Hi").response) == ["LookupError: no such thing"]
 
 
-def test_an_application_may_word_the_answers_to_errors(ask):
+def test_an_application_may_word_the_answers_to_errors(ask_pair):
     advisor = ToolCallingAdvisor(on_error=lambda call, error: f"{call.name}: try again later")
     client = client_of([[("fail", {})], "Sorry."], fail, advisor=advisor)
-    assert tool_results(ask(client, "Hi").response) == ["fail: try again later"]
+    assert tool_results(ask_pair(client, "Hi").response) == ["fail: try again later"]
 
 
 def test_should_continue_must_be_a_predicate():
@@ -214,10 +214,10 @@ def test_a_model_error_in_a_later_round_holds_the_turn_so_far(ask, error):
 # --- names, tools, context, options ----------------------------------------------------------------------------------
 
 
-def test_the_model_sees_names_that_a_provider_takes_and_calls_by_them(ask):
+def test_the_model_sees_names_that_a_provider_takes_and_calls_by_them(ask_pair):
     tool = Tool("weather.get now!", fn=lambda: "rain")
     client = client_of(lambda request: _call_the_first(request), tool)
-    response = ask(client, "Hi").response
+    response = ask_pair(client, "Hi").response
     (name,) = {tool.name for request in sent(client) for tool in request.tools}
     assert name != tool.name
     assert name.startswith("weather_get_now_")
@@ -229,11 +229,11 @@ def _call_the_first(request: ChatRequest) -> Any:
     return "done" if isinstance(request.messages[-1], ToolMessage) else [(request.tools[0].name, {})]
 
 
-def test_tools_of_a_call_are_added_for_that_call(ask):
+def test_tools_of_a_call_are_added_for_that_call(ask_pair):
     client = client_of([[("extra", {})], "done", "nothing more"], ping)
-    response = ask(client, "Hi", tools=[Tool("extra", fn=lambda: "extra result")]).response
+    response = ask_pair(client, "Hi", tools=[Tool("extra", fn=lambda: "extra result")]).response
     assert tool_results(response) == ["extra result"]
-    ask(client, "Hi again")
+    ask_pair(client, "Hi again")
     assert [[tool.name for tool in request.tools] for request in sent(client)] == [
         ["ping", "extra"],
         ["ping", "extra"],
@@ -241,7 +241,7 @@ def test_tools_of_a_call_are_added_for_that_call(ask):
     ]
 
 
-def test_context_is_merged_reaches_tools_and_never_the_model(ask):
+def test_context_is_merged_reaches_tools_and_never_the_model(ask_pair):
     seen: list[dict[str, Any]] = []
 
     def look(ctx: ToolContext) -> str:
@@ -250,7 +250,7 @@ def test_context_is_merged_reaches_tools_and_never_the_model(ask):
         return "seen"
 
     client = client_of([[("look", {})], "done"], look, context={"user": "ann", "locale": "nl"})
-    ask(client, "Hi", context={"locale": "fr", "token": "S3CRET"})
+    ask_pair(client, "Hi", context={"locale": "fr", "token": "S3CRET"})
     assert seen == [{"user": "ann", "locale": "fr", "token": "S3CRET"}]
     payload = json.dumps(
         [
@@ -262,14 +262,14 @@ def test_context_is_merged_reaches_tools_and_never_the_model(ask):
     assert "ctx" not in payload
 
 
-def test_sessions_and_tenants_reach_tools(ask):
+def test_sessions_and_tenants_reach_tools(ask_pair):
     seen: list[Any] = []
 
     def look(ctx: ToolContext) -> None:
         """Look around."""
         seen.append((ctx.session_id, ctx.tenant_id))
 
-    ask(client_of([[("look", {})], "done"], look), "Hi", session_id="s1", tenant_id="t1")
+    ask_pair(client_of([[("look", {})], "done"], look), "Hi", session_id="s1", tenant_id="t1")
     assert seen == [("s1", "t1")]
 
 
@@ -290,37 +290,39 @@ def counted(message: AssistantMessage | str, *usage: Any) -> ChatResponse:
 PING = said("", ("1", "ping", {}))
 
 
-def test_usage_is_summed_over_rounds(ask):
+def test_usage_is_summed_over_rounds(ask_pair):
     script = [counted(PING, 10, 1, 4, 2), counted(PING, 20, 2, None, 3), counted("done", 30, 3, 5)]
-    outcome = ask(client_of(script, ping), "Hi")
+    outcome = ask_pair(client_of(script, ping), "Hi")
     assert outcome.response.usage == Usage(60, 6, cache_read_tokens=9, cache_write_tokens=5)
 
 
-def test_cache_figures_that_were_never_reported_stay_unknown(ask):
+def test_cache_figures_that_were_never_reported_stay_unknown(ask_pair):
     script = [counted(PING, 10, 1), counted("done", 30, 3)]
-    assert ask(client_of(script, ping), "Hi").response.usage == Usage(
+    assert ask_pair(client_of(script, ping), "Hi").response.usage == Usage(
         40, 4, cache_read_tokens=None, cache_write_tokens=None
     )
 
 
-def test_usage_of_a_single_round_is_the_models_own(ask):
-    assert ask(client_of([counted("done", 30, 3, 0)], ping), "Hi").response.usage == Usage(30, 3, cache_read_tokens=0)
+def test_usage_of_a_single_round_is_the_models_own(ask_pair):
+    assert ask_pair(client_of([counted("done", 30, 3, 0)], ping), "Hi").response.usage == Usage(
+        30, 3, cache_read_tokens=0
+    )
 
 
-def test_usage_is_whole_if_the_last_round_reports_none(ask):
+def test_usage_is_whole_if_the_last_round_reports_none(ask_pair):
     script = [counted(PING, 10, 1), counted("done")]
-    assert ask(client_of(script, ping), "Hi").response.usage == Usage(10, 1)
+    assert ask_pair(client_of(script, ping), "Hi").response.usage == Usage(10, 1)
 
 
-def test_usage_is_counted_for_each_turn_alone(ask):
+def test_usage_is_counted_for_each_turn_alone(ask_pair):
     client = client_of([counted(PING, 10, 1), counted("one", 1, 1), counted("two", 5, 5)], ping)
-    assert ask(client, "Hi").response.usage == Usage(11, 2)
-    assert ask(client, "Hi again").response.usage == Usage(5, 5)
+    assert ask_pair(client, "Hi").response.usage == Usage(11, 2)
+    assert ask_pair(client, "Hi again").response.usage == Usage(5, 5)
 
 
-def test_the_providers_own_response_of_the_last_round_is_kept(ask):
+def test_the_providers_own_response_of_the_last_round_is_kept(ask_pair):
     script = [ChatResponse(messages=[PING], raw="first"), ChatResponse(messages=[AssistantMessage("x")], raw="last")]
-    assert ask(client_of(script, ping), "Hi").response.raw == "last"
+    assert ask_pair(client_of(script, ping), "Hi").response.raw == "last"
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------------
@@ -367,17 +369,17 @@ def test_hooks_are_called_once_a_request_and_once_a_round(ask):
     assert response.finish_reason == "stop, finalized"
 
 
-def test_the_loop_is_finalized_after_a_direct_return_too(ask):
+def test_the_loop_is_finalized_after_a_direct_return_too(ask_pair):
     hooked = Hooked()
     tool = Tool("ping", fn=lambda: "direct", return_direct=True)
-    response = ask(client_of([PING], tool, advisor=hooked), "Hi").response
+    response = ask_pair(client_of([PING], tool, advisor=hooked), "Hi").response
     assert hooked.called == ["initialize 0", "before 1", "after 1", "finalize 1", "closed"]
     assert response.finish_reason == "return_direct, finalized"
 
 
-def test_the_loop_is_finalized_after_a_limit_too(ask):
+def test_the_loop_is_finalized_after_a_limit_too(ask_pair):
     hooked = Hooked(limits=ToolCallLimits(total=0))
-    response = ask(client_of([PING], ping, advisor=hooked), "Hi").response
+    response = ask_pair(client_of([PING], ping, advisor=hooked), "Hi").response
     assert hooked.called == ["initialize 0", "before 1", "after 1", "finalize 1", "closed"]
     assert response.finish_reason == "tool_call_limit, finalized"
 
@@ -471,13 +473,13 @@ def test_a_hook_that_returns_something_else_is_named(ask, hook, kind):
         ask(client_of([PING, "done"], ping, advisor=advisor), "Hi")
 
 
-def test_an_async_hook_is_refused_with_what_to_do_instead(ask):
+def test_an_async_hook_is_refused_with_what_to_do_instead(ask_pair):
     class Wrong(ToolCallingAdvisor):
         async def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:  # type: ignore[override]
             return request
 
     with pytest.raises(ConfigurationError, match=r"the hook before_call must not be async; yield Perform"):
-        ask(client_of([PING, "done"], ping, advisor=Wrong()), "Hi")
+        ask_pair(client_of([PING, "done"], ping, advisor=Wrong()), "Hi")
 
 
 def test_what_before_call_changes_holds_for_the_round_and_its_tools_alone(ask):
@@ -513,7 +515,7 @@ def test_next_instructions_decides_what_is_sent_next_and_the_response_keeps_ever
     assert tool_results(response) == ["0", "1", "2"]
 
 
-def test_limits_count_all_calls_of_the_turn_whatever_next_instructions_leaves_out(ask):
+def test_limits_count_all_calls_of_the_turn_whatever_next_instructions_leaves_out(ask_pair):
     class Forgetful(ToolCallingAdvisor):
         def next_instructions(
             self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
@@ -521,7 +523,7 @@ def test_limits_count_all_calls_of_the_turn_whatever_next_instructions_leaves_ou
             return state.request
 
     advisor = Forgetful(limits=ToolCallLimits(per_tool=2, max_repeats=None))
-    response = ask(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
+    response = ask_pair(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
     assert response.finish_reason == "tool_call_limit"
     assert tool_results(response)[:2] == ["pong", "pong"]
 
@@ -549,12 +551,12 @@ def adds(*numbers: int) -> AssistantMessage:
     return said("", *((f"call {n}", "add", {"a": n, "b": 0}) for n in numbers))
 
 
-def test_a_turn_ends_at_the_limit_of_a_tool_with_the_results_so_far(ask):
+def test_a_turn_ends_at_the_limit_of_a_tool_with_the_results_so_far(ask_pair):
     adder = Adder()
     client = client_of(
         [adds(1), adds(2, 3, 4), "never asked"], Tool.from_function(adder, name="add"), advisor=limited(per_tool=2)
     )
-    outcome = ask(client, "Hi")
+    outcome = ask_pair(client, "Hi")
     assert outcome.response.finish_reason == "tool_call_limit"
     assert outcome.text_shown == outcome.response.text == "Not run: the limit of 2 calls of add per turn is reached."
     assert adder.asked == [(1, 0), (2, 0)]
@@ -562,9 +564,9 @@ def test_a_turn_ends_at_the_limit_of_a_tool_with_the_results_so_far(ask):
     assert len(sent(client)) == 2
 
 
-def test_calls_after_the_breach_are_answered_not_run_so_that_no_call_is_without_result(ask):
+def test_calls_after_the_breach_are_answered_not_run_so_that_no_call_is_without_result(ask_pair):
     calls = said("", ("1", "add", {"a": 1, "b": 0}), ("2", "add", {"a": 2, "b": 0}), ("3", "ping", {}))
-    response = ask(client_of([calls], add, ping, advisor=limited(per_tool=1)), "Hi").response
+    response = ask_pair(client_of([calls], add, ping, advisor=limited(per_tool=1)), "Hi").response
     assert tool_results(response)[2] == "Not run: the turn ended."
     asked = [
         call.id for message in response.messages if isinstance(message, AssistantMessage) for call in message.tool_calls
@@ -572,19 +574,19 @@ def test_calls_after_the_breach_are_answered_not_run_so_that_no_call_is_without_
     assert asked == [message.tool_call_id for message in response.messages if isinstance(message, ToolMessage)]
 
 
-def test_a_turn_ends_at_the_limit_of_all_calls(ask):
+def test_a_turn_ends_at_the_limit_of_all_calls(ask_pair):
     client = client_of(
         [said("", ("1", "ping", {}), ("2", "add", {"a": 1, "b": 1})), PING], ping, add, advisor=limited(total=2)
     )
-    response = ask(client, "Hi").response
+    response = ask_pair(client, "Hi").response
     assert response.text == "Not run: the limit of 2 tool calls per turn is reached."
     assert tool_results(response)[:2] == ["pong", "2"]
 
 
-def test_a_breach_may_be_answered_to_the_model_instead(ask):
+def test_a_breach_may_be_answered_to_the_model_instead(ask_pair):
     script = [adds(1, 2), said("", ("x", "add", {"a": 9, "b": 9}), ("y", "ping", {})), "I see."]
     client = client_of(script, add, ping, advisor=limited(per_tool=1, on_limit="answer"))
-    response = ask(client, "Hi").response
+    response = ask_pair(client, "Hi").response
     refused = "Not run: the limit of 1 calls of add per turn is reached."
     assert tool_results(response) == ["1", refused, refused, "pong"]
     assert response.text == "I see."
@@ -598,68 +600,68 @@ def test_a_model_that_calls_on_and_on_while_nothing_may_run_is_stopped(ask):
     assert len(sent(client)) == 12
 
 
-def test_the_defaults_are_forty_calls_of_a_tool_and_a_hundred_and_fifty_in_all(ask):
+def test_the_defaults_are_forty_calls_of_a_tool_and_a_hundred_and_fifty_in_all(ask_pair):
     client = client_of(lambda request: adds(len(request.messages)), add)
-    response = ask(client, "Hi").response
+    response = ask_pair(client, "Hi").response
     assert len(tool_results(response)) == 41
     assert tool_results(response)[-1] == "Not run: the limit of 40 calls of add per turn is reached."
     tools = [Tool(f"t{n}", fn=lambda: "x") for n in range(5)]
-    many = ask(
+    many = ask_pair(
         client_of(lambda request: [(f"t{n}", {}) for n in range(5)], *tools, advisor=limited(max_repeats=None)), "Hi"
     )
     assert tool_results(many.response).count("x") == 150
     assert many.response.text == "Not run: the limit of 150 tool calls per turn is reached."
 
 
-def test_a_tool_may_have_a_limit_of_its_own(ask):
+def test_a_tool_may_have_a_limit_of_its_own(ask_pair):
     calls = [said("", (f"p{n}", "ping", {}), (f"a{n}", "add", {"a": n, "b": n})) for n in range(3)]
     advisor = limited(per_tool=1, overrides={"add": 2, "ping": None}, max_repeats=None)
-    response = ask(client_of(calls, ping, add, advisor=advisor), "Hi").response
+    response = ask_pair(client_of(calls, ping, add, advisor=advisor), "Hi").response
     assert tool_results(response) == ["pong", "0", "pong", "2", "pong", response.text]
     assert response.text == "Not run: the limit of 2 calls of add per turn is reached."
 
 
-def test_an_excluded_tool_has_no_limit_of_its_own_but_counts_in_the_total(ask):
+def test_an_excluded_tool_has_no_limit_of_its_own_but_counts_in_the_total(ask_pair):
     advisor = limited(per_tool=1, total=4, exempt=["ping"], max_repeats=None)
-    response = ask(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
+    response = ask_pair(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
     assert tool_results(response).count("pong") == 4
     assert response.text == "Not run: the limit of 4 tool calls per turn is reached."
 
 
-def test_without_limits_a_turn_goes_on(ask):
+def test_without_limits_a_turn_goes_on(ask_pair):
     script = [adds(*range(start, start + 20)) for start in range(0, 200, 20)]
-    response = ask(client_of([*script, "done"], add, advisor=limited(per_tool=None, total=None)), "Hi").response
+    response = ask_pair(client_of([*script, "done"], add, advisor=limited(per_tool=None, total=None)), "Hi").response
     assert tool_results(response) == [str(n) for n in range(200)]
     assert response.text == "done"
 
 
-def test_calls_of_earlier_turns_do_not_count(ask):
+def test_calls_of_earlier_turns_do_not_count(ask_pair):
     client = client_of([adds(1), "one", adds(2), "two"], add, advisor=limited(per_tool=1, total=1))
-    first = ask(client, "Hi").response
-    second = ask(client, "Again", messages=[UserMessage("Hi"), *first.messages]).response
+    first = ask_pair(client, "Hi").response
+    second = ask_pair(client, "Again", messages=[UserMessage("Hi"), *first.messages]).response
     assert (first.text, second.text) == ("one", "two")
 
 
-def test_calls_of_this_turn_in_the_history_count(ask):
+def test_calls_of_this_turn_in_the_history_count(ask_pair):
     history = [UserMessage("Hi"), adds(1), ToolMessage("call 1", "add", "1")]
     for limits in ({"per_tool": 1}, {"total": 1}):
-        response = ask(client_of([adds(2)], add, advisor=limited(**limits)), messages=history).response
+        response = ask_pair(client_of([adds(2)], add, advisor=limited(**limits)), messages=history).response
         assert response.finish_reason == "tool_call_limit"
         assert tool_results(response) == [response.text]
 
 
-def test_refused_and_unknown_calls_count_too(ask):
+def test_refused_and_unknown_calls_count_too(ask_pair):
     script = [[("unknown", {"n": n})] for n in range(3)]
-    response = ask(client_of(script, ping, advisor=limited(per_tool=2)), "Hi").response
+    response = ask_pair(client_of(script, ping, advisor=limited(per_tool=2)), "Hi").response
     assert response.text == "Not run: the limit of 2 calls of unknown per turn is reached."
 
 
-def test_the_same_call_three_times_in_a_row_is_answered_not_run(ask):
+def test_the_same_call_three_times_in_a_row_is_answered_not_run(ask_pair):
     adder = Adder()
     twice_written = ['{"a": 1, "b": 2}', '{"b":2,"a":1}', '{ "a":1, "b":2 }']
     script = [ToolCall(str(n), "add", text) for n, text in enumerate(twice_written)]
     client = client_of([*script, adds(5), script[0], "done"], Tool.from_function(adder, name="add"))
-    response = ask(client, "Hi").response
+    response = ask_pair(client, "Hi").response
     assert adder.asked == [(1, 2), (1, 2), (5, 0), (1, 2)]
     assert tool_results(response)[2] == (
         "Not run: add was called 3 times in a row with the same arguments. Use the result you have, change the "
@@ -668,16 +670,18 @@ def test_the_same_call_three_times_in_a_row_is_answered_not_run(ask):
     assert response.text == "done"
 
 
-def test_the_guard_against_going_in_circles_can_be_set_and_switched_off(ask):
+def test_the_guard_against_going_in_circles_can_be_set_and_switched_off(ask_pair):
     for identical, ran in ((2, 1), (None, 5)):
-        response = ask(client_of([*[PING] * 5, "done"], ping, advisor=limited(max_repeats=identical)), "Hi").response
+        response = ask_pair(
+            client_of([*[PING] * 5, "done"], ping, advisor=limited(max_repeats=identical)), "Hi"
+        ).response
         assert tool_results(response).count("pong") == ran
 
 
 @pytest.mark.parametrize("limits", [{}, {"per_tool": None, "total": None}])
-def test_a_model_that_goes_in_circles_for_ever_is_stopped(ask, limits):
+def test_a_model_that_goes_in_circles_for_ever_is_stopped(ask_pair, limits):
     client = client_of(lambda request: PING, ping, advisor=limited(**limits))
-    response = ask(client, "Hi").response
+    response = ask_pair(client, "Hi").response
     assert response.finish_reason == "tool_call_limit"
     assert tool_results(response).count("pong") == 2
     assert len(sent(client)) < 20
@@ -700,9 +704,9 @@ def test_limits_that_cannot_work_are_refused(wrong):
         ToolCallLimits(**wrong)
 
 
-def test_arguments_that_are_nested_too_deeply_are_answered(ask):
+def test_arguments_that_are_nested_too_deeply_are_answered(ask_pair):
     deep = '{"a":' * 5000 + "1" + "}" * 5000
-    response = ask(client_of([ToolCall("1", "add", deep), "done"], add), "Hi").response
+    response = ask_pair(client_of([ToolCall("1", "add", deep), "done"], add), "Hi").response
     assert "nested too deeply" in tool_results(response)[0]
 
 
@@ -733,15 +737,15 @@ def test_one_tool_that_does_not_say_so_lets_the_loop_go_on(ask):
     assert ask(client, "Hi").response.text == "done"
 
 
-def test_a_failed_direct_tool_lets_the_loop_go_on(ask):
+def test_a_failed_direct_tool_lets_the_loop_go_on(ask_pair):
     tool = Tool.from_function(fail, return_direct=True)
-    response = ask(client_of([[("fail", {})], "Sorry."], tool), "Hi").response
+    response = ask_pair(client_of([[("fail", {})], "Sorry."], tool), "Hi").response
     assert tool_results(response) == ["LookupError: no such thing"]
     assert response.text == "Sorry."
 
 
-def test_a_later_round_may_return_directly(ask):
-    outcome = ask(client_of([PING, [("a", {})]], ping, direct("a")), "Hi")
+def test_a_later_round_may_return_directly(ask_pair):
+    outcome = ask_pair(client_of([PING, [("a", {})]], ping, direct("a")), "Hi")
     assert outcome.response.text == outcome.text_shown == "direct"
     assert tool_results(outcome.response) == ["pong", "direct"]
 
@@ -766,11 +770,11 @@ def test_a_predicate_may_ask_for_a_round_without_calls(ask):
     assert [message.role for message in sent(client)[1].messages] == ["user", "assistant"]
 
 
-def test_of_several_candidates_the_first_with_calls_counts(ask):
+def test_of_several_candidates_the_first_with_calls_counts(ask_pair):
     answers = [AssistantMessage("no calls"), adds(1), adds(2)]
     adder = Adder()
     client = client_of([ChatResponse.from_candidates(answers), "done"], Tool.from_function(adder, name="add"))
-    assert ask(client, "Hi").response.text == "done"
+    assert ask_pair(client, "Hi").response.text == "done"
     assert adder.asked == [(1, 0)]
 
 
@@ -791,24 +795,24 @@ def test_without_the_loop_the_caller_drives_the_rounds(ask, where):
     assert final.text == "done"
 
 
-def test_the_loop_can_be_left_out_though_the_advisor_is_there(ask):
+def test_the_loop_can_be_left_out_though_the_advisor_is_there(ask_pair):
     hooked = Hooked()
     client = client_of([adds(1)], add, advisor=hooked)
-    assert ask(client, "Hi", tool_calling=False).response.tool_calls
+    assert ask_pair(client, "Hi", tool_calling=False).response.tool_calls
     assert hooked.called == []
 
 
-def test_the_loop_can_be_put_in_for_one_call(ask):
+def test_the_loop_can_be_put_in_for_one_call(ask_pair):
     client = client_of([adds(1), "done"], add, tool_calling=False)
-    assert ask(client, "Hi", tool_calling=True).response.text == "done"
+    assert ask_pair(client, "Hi", tool_calling=True).response.text == "done"
 
 
-def test_two_tool_advisors_are_refused_with_their_names_and_orders(ask):
+def test_two_tool_advisors_are_refused_with_their_names_and_orders(ask_pair):
     with pytest.raises(ConfigurationError, match=r"got 2: Hooked\(order=5\), ToolCallingAdvisor\(order=300\)"):
         ChatClient(ScriptedChatModel(), advisors=[ToolCallingAdvisor(), Hooked(order=5)])
     client = client_of(["x"], advisor=ToolCallingAdvisor())
     with pytest.raises(ConfigurationError, match="a chain must have one tool advisor"):
-        ask(client, "Hi", advisors=[Hooked()])
+        ask_pair(client, "Hi", advisors=[Hooked()])
 
 
 def test_advisors_outside_the_loop_see_the_turn_and_those_inside_every_round(ask):

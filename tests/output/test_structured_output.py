@@ -84,7 +84,7 @@ def model(*steps: Any, **options: Any) -> ScriptedChatModel:
 
 
 def texts(request: ChatRequest) -> list[str]:
-    return [message.text if isinstance(message, ToolMessage) else message.text for message in request.messages]
+    return [message.text for message in request.messages]
 
 
 @pytest.mark.parametrize(
