@@ -1,6 +1,6 @@
 """Advisors and the tool-calling loop: the types for authors of advisors."""
 
-from .advisor import Advisor, ChunkTransformer
+from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory
 from .clock import Clock, SystemClock
 from .effects import AdvisorFlow, Effect, Perform, RunTools, Sleep, ToolBatchResult
 from .hooks import Hook
@@ -14,6 +14,7 @@ __all__ = [
     "AdvisorFlow",
     "ChainedToolResolver",
     "ChunkTransformer",
+    "ChunkTransformerFactory",
     "Clock",
     "Effect",
     "Hook",

@@ -10,7 +10,7 @@ from ..chat.requests import ChatRequest
 from ..errors import ConfigurationError
 from .effects import AdvisorFlow
 
-__all__ = ["Advisor", "ChunkTransformer", "sort_advisors"]
+__all__ = ["Advisor", "ChunkTransformer", "ChunkTransformerFactory", "sort_advisors"]
 
 
 @runtime_checkable
@@ -18,8 +18,7 @@ class Advisor(Protocol):
     """A step between a client and its model, written as a plain generator that yields effects.
 
     An advisor can also change streamed text. If it keeps no state for that, it implements `ChunkTransformer` itself.
-    Otherwise it defines ``chunk_transformer() -> ChunkTransformer``, which is called for each streamed answer of the
-    model. One advisor serves any number of turns at once, so it must not keep the state of a turn.
+    Otherwise it implements `ChunkTransformerFactory`. One advisor serves any number of turns at once, so it must not keep the state of a turn.
 
     Attributes:
         order: Position in the chain. Advisors with a lower order are outer: they receive a request earlier and its
@@ -58,6 +57,15 @@ class ChunkTransformer(Protocol):
 
     def flush(self) -> ChatChunk | None:
         """Return the text that was kept back. Called at the end of each answer of the model."""
+        ...
+
+
+@runtime_checkable
+class ChunkTransformerFactory(Protocol):
+    """Optional part of an `Advisor`: a new `ChunkTransformer` for each streamed answer of the model."""
+
+    def chunk_transformer(self) -> ChunkTransformer:
+        """Return a new transformer."""
         ...
 
 

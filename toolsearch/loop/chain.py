@@ -12,7 +12,7 @@ from ..chat.events import ChatChunk
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
-from .advisor import Advisor, ChunkTransformer
+from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory
 from .effects import AdvisorFlow, Effect, Perform, RunTools, Sleep
 
 __all__ = ["CallModel", "Chain", "ChunkPath", "Operation", "Show", "run_chain"]
@@ -62,7 +62,7 @@ class ChunkPath:
         """Start an answer at `depth`. Outer advisors get new transformers."""
         for at in range(depth):
             advisor: Any = self._advisors[at]
-            if hasattr(advisor, "chunk_transformer"):
+            if isinstance(advisor, ChunkTransformerFactory):
                 self._transformers[at] = advisor.chunk_transformer()
             elif hasattr(advisor, "on_chunk"):
                 self._transformers[at] = advisor
