@@ -125,12 +125,12 @@ class Ask:
 
     @property
     def is_async(self) -> bool:
-        """Whether the method is async."""
+        """True if the method is async."""
         return self.backend is not None
 
     @property
     def streams(self) -> bool:
-        """Whether the method streams."""
+        """True if the method streams."""
         return self.mode.endswith("stream")
 
     def __call__(self, client: ChatClient, *args: Any, **kwargs: Any) -> Outcome:

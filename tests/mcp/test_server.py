@@ -1,4 +1,4 @@
-"""Our tools as an MCP server: real processes, over stdio and HTTP, for our client and for the SDK's."""
+"""`McpServer` in real processes, over stdio and HTTP, with the clients of this library and of the SDK."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(port: int, script: str = "served.py", *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """The script as an HTTP server on `port`, from when it listens until the end or until it is killed."""
+    """Run a script as an HTTP server on `port`; the block starts when the server listens."""
     command = [sys.executable, str(SCRIPTS / script), *arguments, str(port)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -74,7 +74,7 @@ def running(port: int, script: str = "served.py", *arguments: str) -> Iterator[s
 
 @pytest.fixture(scope="module", params=["stdio", "stdio, old protocol", "http", "http, old protocol"])
 def mcp(request: pytest.FixtureRequest) -> Iterator[McpTools]:
-    """Our client over our server, in every way they can speak."""
+    """`McpTools` over `McpServer`, for each transport and protocol."""
     handshake: Any = "legacy" if "old" in request.param else "auto"
     progress: list[Any] = []
     if request.param.startswith("stdio"):
@@ -186,13 +186,13 @@ def test_clients_are_notified_of_changed_tools(mcp: McpTools) -> None:
 
 
 def wait_until(mcp: McpTools, name: str, *, there: bool) -> None:
-    """The notification and the result of the call that caused it may overtake each other."""
+    """Wait for a tool to appear or disappear; the notification may come after the result of the call."""
     pause = threading.Event()
     for _ in range(2000):
         if (name in by_name(mcp)) == there:
             return
         pause.wait(0.01)
-    raise AssertionError(f"{name} never came or went")
+    raise AssertionError(f"{name} did not appear or disappear")
 
 
 def test_removed_tool_is_an_unknown_tool(mcp: McpTools) -> None:
@@ -218,7 +218,7 @@ def test_model_calls_served_tools(mcp: McpTools, ask: Any) -> None:
 
 
 def speak(process: subprocess.Popen[bytes], *messages: bytes) -> bytes:
-    """Write messages and read until the answer to the last."""
+    """Write messages and return the answer to the last one."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(b"\n".join(messages) + b"\n")
@@ -316,7 +316,7 @@ def test_server_continues_after_a_provider_fails() -> None:
     asyncio.run(use())
 
 
-# ---------------------------------------------------------------------- HTTP servers that go and come back
+# ---------------------------------------------------------------------- HTTP servers that restart
 
 
 @pytest.mark.parametrize(("script", "handshake"), [("served.py", "auto"), ("kit.py", "legacy")])
@@ -329,7 +329,7 @@ def test_killed_http_server_is_reached_again(handshake: Any, script: str, tmp_pa
     }[script]
     name = ("kit",) if script == "kit.py" else ()
     server = HttpServer("web", f"http://127.0.0.1:{port}/mcp", handshake=handshake)
-    # It did not start at first, so that a wait would be due after it ended without an answer.
+    # The first start fails, so an end without an answer would cause a wait.
     with McpTools(server, on_error="skip", reconnect=Reconnect(first=0)) as mcp:
         with running(port, script, *name) as process:
             mcp.refresh()
@@ -367,7 +367,7 @@ def test_lost_session_is_reopened_without_an_error() -> None:
 
 @pytest.fixture(params=["stdio", "stdio, old protocol", "http", "http, old protocol"])
 def users(request: pytest.FixtureRequest) -> Iterator[list[HttpServer | StdioServer]]:
-    """How to reach a gateway: one user over stdio, two over HTTP."""
+    """The servers of the users of a gateway: one over stdio, two over HTTP."""
     handshake: Any = "legacy" if "old" in request.param else "auto"
     if request.param.startswith("stdio"):
         yield [StdioServer("gateway", sys.executable, [str(SCRIPTS / "gateway.py")], handshake=handshake)]

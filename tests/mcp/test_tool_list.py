@@ -98,7 +98,7 @@ def test_protocol_2026_allows_any_output_schema(caplog: pytest.LogCaptureFixture
 
 
 @pytest.mark.parametrize("version", [None, "2024-11-05", "2025-11-25", "2026-07-28"])
-@pytest.mark.parametrize("odd", [[], [{"name": "odd"}], ["odd"]], ids=["alone", "beside a tool", "beside a text"])
+@pytest.mark.parametrize("odd", [[], [{"name": "odd"}], ["odd"]], ids=["alone", "beside a tool", "beside a string"])
 @pytest.mark.parametrize(
     ("given", "before", "since"),
     [

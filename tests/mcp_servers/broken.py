@@ -1,4 +1,4 @@
-"""What is not a server: `silent` never answers, `dies` ends at once, `babbles` speaks no JSON."""
+"""A process that is not a server: `silent` never answers, `dies` exits at once, `babbles` does not write JSON."""
 
 import sys
 

@@ -1,6 +1,6 @@
-"""A server whose tool `grow` adds a tool and says that the list has changed: `changing.py [notify|session]`.
+"""A server whose tool `grow` adds a tool and notifies of the change: `changing.py [notify|session]`.
 
-`notify` is heard on new protocols, `session` on old ones; without an argument it does both.
+`notify` uses the notification of new protocols, `session` that of old ones. Without an argument it sends both.
 """
 
 import sys
@@ -12,7 +12,7 @@ server = MCPServer("changing")
 
 
 def fresh() -> str:
-    """A tool that was not there at first."""
+    """A tool that `grow` adds."""
     return "fresh"
 
 

@@ -1,6 +1,6 @@
-"""A server of the old protocol over HTTP that can be told to forget its sessions: `forgetful.py PORT`.
+"""A server of the old protocol over HTTP that loses its sessions on request: `forgetful.py PORT`.
 
-Its tools are `get`, which answers with how many sessions there have been, and `forget`, after which it knows none.
+The tool `get` returns the number of sessions so far. The tool `forget` ends all sessions.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A gateway over a few tools: `gateway.py [PORT]`; over HTTP, sessions are told apart by the header `x-user` too."""
+"""A gateway over a few tools: `gateway.py [PORT]`; over HTTP, the header `x-user` also names a session."""
 
 import sys
 

@@ -1,6 +1,6 @@
-"""A server without an SDK, some of whose tools the protocol does not allow, and some of which no provider does.
+"""A server without the SDK that lists valid and invalid tools: `odd_tools.py [VERSION]`.
 
-`odd_tools.py [VERSION]`: of the protocol, one since 2026; else it is one of the handshake.
+With a protocol version since 2026 it uses that protocol, otherwise the one of the handshake.
 """
 
 import json

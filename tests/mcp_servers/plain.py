@@ -1,8 +1,8 @@
-"""A server of the old protocol in plain Python, which starts quickly: `plain.py NAME TOOL...`.
+"""A server of the old protocol without the SDK, which starts quickly: `plain.py NAME TOOL...`.
 
-Every tool answers `NAME.TOOL` and its arguments; these do more: `pid`, `crash`, `refuse`, `hang`, `wait`,
-`linger`. After `change` it says that its list has changed, but does not list it until `release` is called, which is
-then followed by a tool `fresh`.
+Every tool returns `NAME.TOOL` and its arguments, except `pid`, `crash`, `refuse`, `hang`, `wait` and `linger`. The
+tool `change` notifies the client of a changed list; the server answers requests for the list only after a call of
+`release`, which adds the tool `fresh`.
 """
 
 import json
@@ -12,7 +12,7 @@ import time
 
 name, tools = sys.argv[1], sys.argv[2:]
 lingers = "linger" in tools
-held: list[int] | None = None  # requests for the list that wait for `release`
+held: list[int] | None = None  # list requests that wait for `release`
 
 
 def send(**message) -> None:
@@ -44,7 +44,7 @@ def call(tool: str, arguments: dict) -> str | None:
             os._exit(3)
         case "hang":
             return None
-        case "wait":  # says that it has started, and never answers
+        case "wait":  # reports its start and never answers
             with open(arguments["fifo"], "w") as signal:  # noqa: PTH123
                 signal.write("started\n")
             return None
@@ -74,5 +74,5 @@ for line in sys.stdin:
         case _ if "id" in request:
             send(id=request["id"], error={"code": -32601, "message": "Method not found"})
 
-while lingers:  # ignores the end of its input
+while lingers:  # ignore the end of input
     time.sleep(60)

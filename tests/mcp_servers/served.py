@@ -1,4 +1,4 @@
-"""Our own server over tools of every kind: `served.py [PORT]`, over HTTP if a port is given."""
+"""An `McpServer` with tools of every kind: `served.py [PORT]`, over HTTP if a port is given."""
 
 import json
 import sys
@@ -47,23 +47,23 @@ def files() -> list[Media]:
 
 
 def nothing() -> None:
-    """Returns nothing."""
+    """Return nothing."""
 
 
 def context(ctx: ToolContext) -> str:
-    """What the tool knows of its call."""
+    """Return the context of the call."""
     return json.dumps({**ctx, "call": bool(ctx.tool_call_id), "session": ctx.session_id})
 
 
 def slow_count(steps: int) -> str:
-    """Counts in a thread, and tells how far it is."""
+    """Count in a thread and report the progress."""
     for step in range(1, steps + 1):
         report_progress(step, steps, f"step {step}")
     return threading.current_thread().name.split()[0]
 
 
 async def count(steps: int) -> str:
-    """Counts on the event loop, and tells how far it is."""
+    """Count on the event loop and report the progress."""
     for step in range(1, steps + 1):
         report_progress(step, steps)
         await anyio.lowlevel.checkpoint()
@@ -71,7 +71,7 @@ async def count(steps: int) -> str:
 
 
 async def wait(fifo: str) -> str:
-    """Never answers; writes to the fifo when it starts and when it is cancelled."""
+    """Never answer; write to the fifo at the start and at a cancellation."""
     with Path(fifo).open("w", buffering=1) as signal:  # noqa: ASYNC230
         signal.write("started\n")
         try:
@@ -85,7 +85,7 @@ _inside = 0
 
 
 async def alone() -> str:
-    """How many calls of this tool are under way."""
+    """Return the number of running calls of this tool."""
     global _inside
     _inside += 1
     await anyio.sleep(0.01)
@@ -109,7 +109,7 @@ class Growing:
         return "grown"
 
     def shrink(self) -> str:
-        """Take the tool `fresh` away."""
+        """Remove the tool `fresh`."""
         self._tools = self._tools[:2]
         return "shrunk"
 

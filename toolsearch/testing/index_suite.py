@@ -105,7 +105,7 @@ class ToolIndexSuite:
             assert names[:1] == ("get_weather",), f"{query!r} found {names}"
 
     def test_finds_a_name_in_a_long_query_first(self) -> None:
-        """A tool name in a query is the best match, whatever else the query says."""
+        """A tool name in a query is the best match, even in a long query."""
         query = "Show what a folder holds, put a sentence into another language, but first use sendEmail now."
         names = self.make_searcher().search(query).names
         assert names[:1] == ("sendEmail",), f"found {names}"

@@ -33,7 +33,7 @@ class SessionLostError(McpToolError):
 
 
 def raise_unavailable(connection: Connection) -> NoReturn:
-    """Raise the error that tells the model why a server's tools cannot be used; callable from any thread.
+    """Raise the error with the reason why a server's tools cannot be used; callable from any thread.
 
     Raises:
         McpToolError: Always.

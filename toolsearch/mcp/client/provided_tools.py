@@ -60,7 +60,7 @@ class ProvidedTools:
 
     @property
     def current(self) -> bool:
-        """Whether `tools` come from the newest lists."""
+        """True if `tools` come from the newest lists."""
         return self._listings == self._group.listings
 
     def update(self) -> tuple[Tool, ...]:

@@ -44,7 +44,7 @@ class ServerGroup:
 
     @property
     def settled(self) -> bool:
-        """Whether the servers were started and none reported a change since its tools were listed."""
+        """True if the servers were started and none reported a change since its tools were listed."""
         return self._connected and not self._closed and not any(connection.due for connection in self.connections)
 
     @property

@@ -69,7 +69,7 @@ class GatewayTurn:
 
     @property
     def revealed_tools(self) -> bool:
-        """Whether the request revealed tools."""
+        """True if the request revealed tools."""
         return bool(self._turn.revealed)
 
     def close(self) -> None:

@@ -73,18 +73,18 @@ class Connection:
 
     @property
     def running(self) -> bool:
-        """Whether there is a session in this process; the end of one is noticed with a short delay."""
+        """True if there is a session in this process; the end of one is noticed with a short delay."""
         return self.client is not None and not self.forked
 
     @property
     def may_start(self) -> bool:
-        """Whether the session ended and its wait is over; after a lost session there is no wait."""
+        """True if the session ended and its wait is over; after a lost session there is no wait."""
         waited = self.session_lost or self.attempts.wait == 0
         return self.state in ("failed", "stopped") and not self.forked and waited
 
     @property
     def due(self) -> bool:
-        """Whether the server reported a change and no request for the new tools is under way."""
+        """True if the server reported a change and no request for the new tools is under way."""
         return self.running and self.listed.due
 
     @property
@@ -99,7 +99,7 @@ class Connection:
 
     @property
     def forked(self) -> bool:
-        """Whether the process was forked after the session started; its loop exists only in the parent."""
+        """True if the process was forked after the session started; its loop exists only in the parent."""
         return self._thread is not None and self._thread.pid != os.getpid()
 
     def abandon(self) -> None:

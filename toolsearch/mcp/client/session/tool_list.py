@@ -54,7 +54,7 @@ class ToolList:
 
     @property
     def due(self) -> bool:
-        """Whether the server reported a change and no request for the new tools is under way."""
+        """True if the server reported a change and no request for the new tools is under way."""
         return self._stale and (self._relisting is None or self._relisting.done())
 
     def session_ended(self) -> None:
