@@ -18,7 +18,7 @@ from toolsearch.indexes import (
     VectorToolIndex,
 )
 from toolsearch.indexes.protocols import Embedder, ToolSearcher
-from toolsearch.tools.tool import Tool
+from toolsearch.tools.tool_type import Tool
 
 Make = Callable[[], ToolIndex]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from toolsearch.mcp import McpTools, StdioServer
-from toolsearch.tools.tool import Tool
+from toolsearch.tools.tool_type import Tool
 
 SCRIPTS = Path(__file__).parents[1] / "mcp_servers"
 

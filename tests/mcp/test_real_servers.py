@@ -24,7 +24,7 @@ from toolsearch import ChatClient, ToolSearchAdvisor
 from toolsearch.mcp import HttpServer, McpToolError, McpTools, StdioServer
 from toolsearch.messages import Media, ToolMessage
 from toolsearch.testing import ScriptedChatModel
-from toolsearch.tools.tool import Tool
+from toolsearch.tools.tool_type import Tool
 
 ROOT = Path(__file__).parents[2]
 PYPI = Path(os.environ.get("TOOLSEARCH_SERVERS_ENV", ROOT / ".venv-servers")) / "bin"

@@ -14,7 +14,7 @@ pytest.importorskip("mcp")
 from toolsearch.mcp import McpToolError, McpTools
 from toolsearch.mcp.client.results import convert_result
 from toolsearch.messages import Media
-from toolsearch.tools.tool import ToolContext
+from toolsearch.tools.tool_type import ToolContext
 
 from .servers import SCRIPTS, by_name
 

@@ -31,7 +31,7 @@ from toolsearch.messages import (
 )
 from toolsearch.models import OpenAIChatModel
 from toolsearch.testing import OpenAIWireServer, WireReply
-from toolsearch.tools.tool import Tool
+from toolsearch.tools.tool_type import Tool
 
 openai = pytest.importorskip("openai")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toolsearch.errors import ConfigurationError, DuplicateToolError
 from toolsearch.tools.collect import collect_tools, name_tools
 from toolsearch.tools.names import is_wire_name
-from toolsearch.tools.tool import Tool, tool
+from toolsearch.tools.tool_type import Tool, tool
 
 
 def ping() -> str:

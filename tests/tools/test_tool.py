@@ -11,7 +11,7 @@ import pytest
 
 from toolsearch.errors import AsyncCallableError, ConfigurationError, ToolArgumentError
 from toolsearch.indexes import ToolReference
-from toolsearch.tools.tool import Tool, ToolContext, tool
+from toolsearch.tools.tool_type import Tool, ToolContext, tool
 
 NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..messages import Message
 
 if TYPE_CHECKING:
-    from ..tools.tool import Tool
+    from ..tools.tool_type import Tool
     from .turn_memory import TurnMemory
 
 __all__ = ["ChatRequest", "OutputSchema"]

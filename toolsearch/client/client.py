@@ -24,7 +24,7 @@ from ..observability.observer import Observer
 from ..output.advisor import with_structured_output
 from ..text import short_repr
 from ..tools.collect import ToolLike, ToolProvider, expand_tools, name_tools, resolve_tools
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 from .chain import build_chain, create_inner_memory, sort_client_advisors
 from .run_tools import BatchExecution
 from .streams import AsyncChatStream, ChatStream

@@ -19,7 +19,7 @@ from ..loop.state import LoopState
 from ..loop.tool_calling import LoopOptions, ToolCallingAdvisor
 from ..messages import Message, SystemMessage, UserMessage
 from ..tools.predicates import evaluate_predicate, validate_predicate
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 from .advisor_turn import AdvisorTurn
 from .catalog import ToolCatalog, ToolCatalogCache
 from .disclosure import Disclosure

@@ -9,7 +9,7 @@ from ..chat.search_report import ToolSearchReport
 from ..chat.tokens import TokenCounter
 from ..messages import Message, ToolCall, ToolMessage
 from ..tools.revealing import RevealingText
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 from .catalog import ToolCatalog, definition_tokens
 from .history import MessageTokens
 from .savings import SavingsLedger

@@ -9,7 +9,7 @@ from threading import Lock
 from cachetools import LRUCache
 
 from ..chat.tokens import TokenCounter
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 from .sessions.tool_set import ToolSet
 
 __all__ = ["ToolCatalog", "ToolCatalogCache", "definition_tokens"]

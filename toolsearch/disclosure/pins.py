@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import ConfigurationError
 from ..tools.predicates import evaluate_predicate
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 
 if TYPE_CHECKING:
     from .catalog import ToolCatalog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 from . import sentences
 from .sentences import SEARCH_TOOL
 from .turn import DisclosureTurn

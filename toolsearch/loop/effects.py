@@ -23,7 +23,7 @@ from ..chat.responses import ChatResponse
 from ..messages import ToolCall, ToolMessage
 
 if TYPE_CHECKING:
-    from ..tools.tool import Tool
+    from ..tools.tool_type import Tool
 
 __all__ = ["AdvisorFlow", "Effect", "Perform", "RunTools", "Sleep", "ToolBatchResult"]
 
@@ -44,7 +44,7 @@ class RunTools:
             and message of the exception.
 
     Example:
-        >>> from toolsearch.tools.tool import Tool
+        >>> from toolsearch.tools.tool_type import Tool
         >>> RunTools(
         ...     calls=(ToolCall("call_1", "ping"),),
         ...     tools={"ping": Tool("ping", fn=lambda: "pong")},

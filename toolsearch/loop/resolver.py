@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from ..errors import ConfigurationError
 from ..tools.collect import ToolLike, collect_tools, name_tools
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 
 __all__ = ["ChainedToolResolver", "StaticToolResolver", "ToolResolver"]
 

@@ -11,7 +11,7 @@ from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..chat.turn_memory import TurnMemory
 from ..messages import Message, ToolCall, ToolMessage, Usage
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 
 __all__ = ["LoopState"]
 

@@ -12,7 +12,7 @@ from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError, ToolSearchError
 from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage
 from ..tools.predicates import evaluate_predicate, validate_predicate
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
 from .hooks import Hook, run_hook
 from .limits import CallCounter, ToolCallLimits

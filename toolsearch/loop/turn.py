@@ -12,7 +12,7 @@ from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..observability.observer import ObservedRound, ObservedTurn, Observer, Span, start_span
-from ..tools.tool import Tool
+from ..tools.tool_type import Tool
 from .advisor import Advisor
 from .chain import Chain, ChunkPath, Operation, run_chain
 from .clock import Clock

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..chat.model import ChatModel
     from ..chat.requests import ChatRequest
     from ..messages import ToolCall
-    from ..tools.tool import Tool
+    from ..tools.tool_type import Tool
 
 __all__ = [
     "Observation",

@@ -5,7 +5,7 @@ from .catalog_file import load_catalog
 from .collect import ToolLike, ToolProvider, collect_tools, name_tools
 from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolOptions, tool
-from .tool import Tool
+from .tool_type import Tool
 
 __all__ = [
     "AugmentedCall",

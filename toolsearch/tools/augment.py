@@ -13,7 +13,7 @@ from ..errors import ConfigurationError
 from .collect import ToolLike, expand_tools, resolve_tools
 from .definition.signature import is_async
 from .predicates import evaluate_predicate
-from .tool import Tool, ToolContext
+from .tool_type import Tool, ToolContext
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

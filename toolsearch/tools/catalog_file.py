@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigurationError
-from .tool import Tool
+from .tool_type import Tool
 
 __all__ = ["load_catalog", "read_json_lines"]
 

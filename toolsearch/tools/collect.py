@@ -12,7 +12,7 @@ from ..text import short_repr
 from .definition.decorator import mark_of
 from .definition.foreign import is_definition
 from .names import is_wire_name, wire_name
-from .tool import Tool
+from .tool_type import Tool
 
 __all__ = ["ToolLike", "ToolProvider", "collect_tools", "expand_tools", "name_tools", "resolve_tools"]
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from toolsearch.errors import ConfigurationError
 from toolsearch.loop.execution.results import convert_result
 from toolsearch.messages import Media
-from toolsearch.tools.tool import Tool
+from toolsearch.tools.tool_type import Tool
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
 
@@ -107,7 +107,7 @@ def test_a_circle_does_not_fail_the_call():
 
 def test_sets_are_written_in_one_order_whatever_the_hash_seed():
     code = (
-        "from toolsearch.loop.execution.results import convert_result; from toolsearch.tools.tool import Tool; "
+        "from toolsearch.loop.execution.results import convert_result; from toolsearch.tools.tool_type import Tool; "
         "print(convert_result({'tags': {'a', 'b', 'c', 'd', 'e'}}, Tool('t'))[0])"
     )
     seen = {

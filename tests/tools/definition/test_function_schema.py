@@ -29,7 +29,7 @@ from jsonschema import Draft202012Validator
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from toolsearch.errors import ConfigurationError, ToolArgumentError
-from toolsearch.tools.tool import Tool, ToolContext, tool
+from toolsearch.tools.tool_type import Tool, ToolContext, tool
 
 
 class Colour(enum.Enum):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolsearch.errors import ToolArgumentError
 from toolsearch.loop.execution.arguments import parse_arguments
-from toolsearch.tools.tool import Tool
+from toolsearch.tools.tool_type import Tool
 from toolsearch.tools.validation.patterns import matches
 
 WEATHER = {

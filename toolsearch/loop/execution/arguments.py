@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ...text import replace_surrogates_in, short_json
 
 if TYPE_CHECKING:
-    from ...tools.tool import Tool
+    from ...tools.tool_type import Tool
 
 from ...errors import ToolArgumentError
 
@@ -32,7 +32,7 @@ def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:
             to change.
 
     Example:
-        >>> from toolsearch.tools.tool import Tool
+        >>> from toolsearch.tools.tool_type import Tool
         >>> parse_arguments(Tool("weather", fn=lambda city: "rain"), '{"city": "Gouda"}')
         {'city': 'Gouda'}
     """

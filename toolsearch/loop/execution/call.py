@@ -18,7 +18,7 @@ from ...observability.observer import Span
 from ...text import short_repr
 from ...tools.names import closest_names
 from ...tools.revealing import RevealingText
-from ...tools.tool import Tool, ToolContext
+from ...tools.tool_type import Tool, ToolContext
 from ..effects import RunTools
 
 __all__ = ["CallFlow", "Invocation", "ToolResult", "answer_call", "error_text", "unknown_tool_text"]

@@ -13,7 +13,7 @@ from ...messages import Media
 from ...text import replace_surrogates, short_repr
 
 if TYPE_CHECKING:
-    from ...tools.tool import Tool
+    from ...tools.tool_type import Tool
 
 __all__ = ["convert_result", "media_placeholder"]
 
@@ -41,7 +41,7 @@ def convert_result(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
         ConfigurationError: If `result_converter` returns neither a string nor a string and media.
 
     Example:
-        >>> from toolsearch.tools.tool import Tool
+        >>> from toolsearch.tools.tool_type import Tool
         >>> convert_result({"degrees": 21}, Tool("weather"))
         ('{"degrees":21}', ())
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from ...errors import ConfigurationError, MissingExtraError
 from ...loop.clock import Clock, SystemClock
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 from .calls import ProgressHook
 from .prefixes import Prefix
 from .provided_tools import ProvidedTools

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ConfigurationError
 from ...text import one_line, short_repr
 from ...tools.predicates import evaluate_predicate
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 from ..events import log_event
 from .calls import ProgressHook, SessionLostError, call_tool, raise_unavailable
 from .prefixes import Prefix, public_names

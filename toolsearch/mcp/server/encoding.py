@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
     from mcp_types import Tool as McpTool
 
-    from ...tools.tool import Tool
+    from ...tools.tool_type import Tool
 
 __all__ = ["describe_tool", "to_call_result"]
 

@@ -14,7 +14,7 @@ from ...disclosure.settings import DisclosureSettings
 from ...disclosure.turn import DisclosureTurn
 from ...indexes.protocols import ToolIndex
 from ...messages import ToolCall, ToolMessage
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 
 __all__ = ["Gateway", "GatewayTurn"]
 

@@ -9,7 +9,7 @@ from functools import partial
 from ...errors import ToolSearchError
 from ...tools.collect import ToolLike, expand_tools, name_tools, resolve_tools
 from ...tools.threads import run_in_worker_thread
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 from .change_notifier import ChangeNotifier
 
 __all__ = ["ServedTools"]

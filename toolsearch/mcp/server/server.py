@@ -18,7 +18,7 @@ from ...loop.execution.batch import arun_batch
 from ...messages import ToolCall, ToolMessage
 from ...tools.collect import ToolLike
 from ...tools.threads import run_in_worker_thread
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 from .change_notifier import ChangeNotifier
 from .encoding import describe_tool, to_call_result
 from .progress import SendProgress, progress_to

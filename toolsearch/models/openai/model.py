@@ -20,7 +20,7 @@ from .wire import wire_messages, wire_tools
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
-    from ...tools.tool import Tool
+    from ...tools.tool_type import Tool
 
 __all__ = ["OpenAIChatModel"]
 

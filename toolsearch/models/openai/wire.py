@@ -13,7 +13,7 @@ from ...tools.names import is_wire_name, wire_name
 from .valid_schema import valid_schema
 
 if TYPE_CHECKING:
-    from ...tools.tool import Tool
+    from ...tools.tool_type import Tool
 
 __all__ = ["wire_messages", "wire_tools"]
 
