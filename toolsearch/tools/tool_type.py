@@ -1,0 +1,326 @@
+"""Tools: a definition that the model reads, and the function that a tool call runs."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import types
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Unpack
+
+from ..errors import AsyncCallableError, ConfigurationError
+from ..indexes.reference import ToolReference
+from ..text import short_repr
+from .context import ToolContext
+from .definition.decorator import ResultConverter, ToolMark, ToolOptions, mark_of, tool
+from .definition.fields import (
+    coerce_parameters,
+    coerce_tags,
+    name_in_words,
+    validate_async_twin,
+    validate_function,
+    validate_text,
+    validate_timeout,
+)
+from .definition.signature import Binding, bind_by_name, default_name, docstring, is_async, origin, takes_anything
+from .threads import run_in_worker_thread
+
+__all__ = ["ResultConverter", "Tool", "ToolContext", "ToolOptions", "tool"]
+
+
+class Tool:
+    """A tool: a definition that the model reads, and the function that runs. Immutable; `replace` makes a changed copy.
+
+    Args:
+        name: The name that the model calls.
+        description: The description for the model. By default the function's docstring, else the name in words.
+        parameters: A JSON Schema of an object, kept as it is. By default it is made from the function's type hints;
+            a tool without a function takes no arguments.
+        fn: A sync or async callable. It receives the arguments by keyword, and the `ToolContext` in a parameter that
+            is annotated with it. A tool without a function can be listed and searched, but not called.
+        source: The origin of the tool, e.g. an MCP server. It is a search category.
+        tags: More search categories.
+        search_text: More words to find the tool by; never sent to a model.
+        return_direct: Whether the result is the answer to the user, without another round of the model.
+        concurrent: Whether the tool can run at the same time as other tool calls of one batch.
+        timeout: Seconds after which the model gets an error as the tool result. A sync function continues in its
+            thread.
+        result_converter: Converts what the function returns to the text for the model.
+        afn: An async twin of a sync `fn`, with the same parameters. Async calls await it instead of running `fn` in a
+            thread, so that cancelling reaches it.
+
+    Attributes:
+        is_async: Whether `fn` is async.
+        original_name: The name before the first renaming.
+
+    Raises:
+        ConfigurationError: If an argument cannot work; the message names it.
+
+    Example:
+        >>> weather = Tool("weather", "Tell the weather.", fn=lambda city: f"rain in {city}")
+        >>> weather.call({"city": "Gouda"})
+        'rain in Gouda'
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_binding",
+        "_definition_digest",
+        "_reference",
+        "_schema_digest",
+        "afn",
+        "concurrent",
+        "description",
+        "fn",
+        "is_async",
+        "name",
+        "original_name",
+        "parameters",
+        "result_converter",
+        "return_direct",
+        "search_text",
+        "source",
+        "tags",
+        "timeout",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        description: str = "",
+        parameters: Mapping[str, Any] | None = None,
+        fn: Callable[..., Any] | None = None,
+        *,
+        source: str | None = None,
+        tags: Iterable[str] = (),
+        search_text: str = "",
+        return_direct: bool = False,
+        concurrent: bool = True,
+        timeout: float | None = None,
+        result_converter: ResultConverter | None = None,
+        afn: Callable[..., Any] | None = None,
+    ) -> None:
+        validate_text(name, "name", name, empty=False)
+        validate_text(name, "description", description or "")
+        validate_function(name, fn)
+        validate_async_twin(name, fn, afn)
+        validate_timeout(name, timeout)
+        self.name = self.original_name = name
+        self.fn = fn
+        self.afn = afn
+        self.is_async = is_async(fn)
+        self._binding: Binding | None = None
+        documented = ""
+        if parameters is None:
+            parameters, documented = self._describe_function()
+        self.description = description or documented or docstring(fn) or name_in_words(name)
+        self.parameters, self._schema_digest = coerce_parameters(name, parameters)
+        self.source = source or None
+        self.tags = coerce_tags(name, tags)
+        self.search_text = search_text or ""
+        self.return_direct = return_direct
+        self.concurrent = concurrent
+        self.timeout = timeout
+        self.result_converter = result_converter
+        self._reference: ToolReference | None = None
+        self._definition_digest: bytes | None = None
+
+    @classmethod
+    def from_function(
+        cls,
+        fn: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        **options: Unpack[ToolOptions],
+    ) -> Tool:
+        """Make a tool from the type hints and docstring of a function, method, callable object or `functools.partial`.
+
+        Args:
+            fn: The callable.
+            name: The tool's name; by default the function's.
+            description: The description for the model; by default the docstring.
+            **options: See `Tool`. The options of `@tool` are the defaults.
+
+        Raises:
+            ConfigurationError: If a parameter has a type that JSON Schema cannot describe.
+
+        Example:
+            >>> def area(width: float, height: float = 1.0) -> float:
+            ...     '''Compute an area.'''
+            ...     return width * height
+            >>> Tool.from_function(area).parameters["required"]
+            ['width']
+        """
+        if isinstance(fn, type) or not callable(fn):
+            raise ConfigurationError(f"fn must be a function, got {short_repr(fn)}")
+        from .definition.function_schema import describe_function
+
+        mark = mark_of(fn) or ToolMark({})
+        given = {"name": name, "description": description, **options}
+        merged = {**mark.options, **{key: value for key, value in given.items() if value is not None}}
+        name = merged.pop("name", None) or default_name(fn)
+        described = describe_function(fn)
+        description = merged.pop("description", "") or described.description
+        tool = cls(name, description, described.parameters, fn, **merged)
+        tool._binding = described.bind
+        return tool
+
+    @classmethod
+    def from_definition(
+        cls, definition: object, fn: Callable[..., Any] | None = None, **options: Unpack[ToolOptions]
+    ) -> Tool:
+        """Make a tool from a definition in the form of OpenAI (chat or responses), Anthropic or MCP, or a plain one.
+
+        Args:
+            definition: A mapping, or an object with the same attributes, such as a tool of the MCP SDK.
+            fn: The function that runs. It receives the arguments by keyword.
+            **options: See `Tool`. They replace what the definition says.
+
+        Raises:
+            ConfigurationError: If the definition has none of these forms.
+
+        Example:
+            >>> Tool.from_definition({"name": "ping", "input_schema": {"type": "object"}}, lambda: "pong").call()
+            'pong'
+        """
+        from .definition.foreign import read_definition
+
+        found = read_definition(definition)
+        merged: ToolOptions = {**found.options, **options}
+        return cls(found.name, found.description, found.parameters, fn, **merged)
+
+    @property
+    def reference(self) -> ToolReference:
+        """The tool as an index sees it. A renamed tool can also be found by its original name."""
+        if self._reference is None:
+            renamed = self.original_name if self.original_name != self.name else ""
+            self._reference = ToolReference(
+                name=self.name,
+                description=self.description,
+                parameters=self.parameters,
+                source=self.source,
+                tags=self.tags,
+                search_text=" ".join(part for part in (renamed, self.search_text) if part),
+            )
+        return self._reference
+
+    @property
+    def definition_digest(self) -> bytes:
+        """A 16-byte blake2b digest of what the model sees: name, description and parameters."""
+        if self._definition_digest is None:
+            text = json.dumps([self.name, self.description]).encode()
+            self._definition_digest = hashlib.blake2b(text + self._schema_digest, digest_size=16).digest()
+        return self._definition_digest
+
+    @property
+    def schema_digest(self) -> bytes:
+        """A 16-byte blake2b digest of the parameters, independent of the order of keys."""
+        return self._schema_digest
+
+    @property
+    def origin(self) -> str:
+        """The tool's source, or else the place of its function in the code, for messages."""
+        if self.source:
+            return f"source {self.source!r}"
+        return f"function {origin(self.fn)}" if self.fn is not None else "a definition without a function"
+
+    @property
+    def awaits(self) -> bool:
+        """Whether `acall` awaits a coroutine of the function instead of running it in a worker thread."""
+        return self.is_async or self.afn is not None
+
+    def call(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
+        """Run the tool in this thread and return the function's value.
+
+        Args:
+            args: The arguments by name, as JSON values.
+            ctx: The context for the tool; by default an empty one.
+
+        Raises:
+            ToolArgumentError: If an argument cannot be converted to its annotated type.
+            AsyncCallableError: If the function is async.
+            ConfigurationError: If the tool has no function.
+        """
+        if self.is_async:
+            raise AsyncCallableError(self._async_message())
+        result = self._invoke(args, ctx)
+        if inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            raise AsyncCallableError(self._async_message())
+        return result
+
+    async def acall(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
+        """Run the tool and return the function's value. A sync function runs in a worker thread.
+
+        Context variables are copied to the thread. Cancelling abandons it: a thread cannot be stopped.
+
+        Args:
+            args: The arguments by name, as JSON values.
+            ctx: The context for the tool; by default an empty one.
+
+        Raises:
+            ToolArgumentError: If an argument cannot be converted to its annotated type.
+            ConfigurationError: If the tool has no function.
+        """
+        if self.awaits:
+            return await self._invoke(args, ctx, self.afn)
+        result = await run_in_worker_thread(partial(self.begin, args, ctx))
+        return await result if inspect.isawaitable(result) else result
+
+    def begin(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
+        """Call the function in this thread and return its value, which can be an awaitable."""
+        return self._invoke(args, ctx)
+
+    def renamed(self, name: str) -> Tool:
+        """Return a copy with another name and the same `original_name`."""
+        return self.replace(name=name)
+
+    def replace(self, **changes: Any) -> Tool:
+        """Return a copy with some fields changed.
+
+        Raises:
+            ConfigurationError: If a field does not exist, or a value cannot work.
+        """
+        fields = ("name", "description", "parameters", "fn", "afn", *ToolOptions.__annotations__)
+        if unknown := sorted(changes.keys() - set(fields)):
+            raise ConfigurationError(f"Tool does not have the field {', '.join(map(repr, unknown))}")
+        if "fn" in changes:
+            changes.setdefault("afn", None)  # it was the twin of the old function
+        copy = Tool(**{field: changes.get(field, getattr(self, field)) for field in fields})
+        copy.original_name = self.original_name
+        if copy.fn is self.fn:
+            copy._binding = self._binding
+        return copy
+
+    def __repr__(self) -> str:
+        parts = [repr(self.name), *([f"source={self.source!r}"] if self.source else [])]
+        return f"Tool({', '.join(parts)})"
+
+    def _describe_function(self) -> tuple[Mapping[str, Any], str]:
+        """Return the schema and the description that the function provides."""
+        if self.fn is None or takes_anything(self.fn):
+            return {"type": "object", "properties": {}, "additionalProperties": False}, ""
+        from .definition.function_schema import describe_function
+
+        described = describe_function(self.fn)
+        self._binding = described.bind
+        return described.parameters, described.description
+
+    def _invoke(
+        self, args: Mapping[str, Any] | None, ctx: ToolContext | None, twin: Callable[..., Any] | None = None
+    ) -> Any:
+        if self.fn is None:
+            raise ConfigurationError(f"tool {self.name!r} is a definition without a function; pass fn=...")
+        if self._binding is None:
+            self._binding = bind_by_name(self.fn)
+        context = ctx if ctx is not None else ToolContext(tool_name=self.name)
+        positional, keywords = self._binding(args or {}, context)
+        result = (twin or self.fn)(*positional, **keywords)
+        return list(result) if isinstance(result, types.GeneratorType) else result
+
+    def _async_message(self) -> str:
+        return f"tool {self.name!r} is async; use acall or astream of the client, or acall of the tool"
