@@ -1,7 +1,7 @@
-"""MCP servers of other makers, from PyPI and npm, as processes.
+"""MCP servers of other authors, from PyPI and npm, as processes.
 
-Those from PyPI are in `.venv-servers` (``make servers``). The one from npm is looked for in `.npm-servers`:
-``npm install --prefix .npm-servers @modelcontextprotocol/server-everything``. What is not there is skipped.
+Servers from PyPI are installed in `.venv-servers` by ``make servers``. The one from npm is installed by
+``npm install --prefix .npm-servers @modelcontextprotocol/server-everything``. Tests of missing servers are skipped.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_python_servers_answer_in_a_searched_conversation(ask: Any, repository: Path) -> None:
+def test_model_searches_and_calls_python_servers(ask: Any, repository: Path) -> None:
     servers = from_pypi("time", "mcp-server-time"), from_pypi("git", "mcp-server-git")
     model = ScriptedChatModel(
         [
@@ -88,7 +88,7 @@ def test_python_servers_answer_in_a_searched_conversation(ask: Any, repository: 
     assert nowhere.is_error
 
 
-def test_reference_server_from_npm_sends_text_images_structured_content_and_progress() -> None:
+def test_reference_server_results_and_progress() -> None:
     progress: list[tuple[Any, ...]] = []
     with McpTools(reference_server(), on_progress=lambda *step: progress.append(step)) as mcp:
         tools = by_name(mcp)
@@ -106,7 +106,7 @@ def test_reference_server_from_npm_sends_text_images_structured_content_and_prog
     ]
 
 
-def test_tool_that_the_reference_server_adds_after_the_handshake_is_listed() -> None:
+def test_reference_server_adds_a_tool_after_the_handshake() -> None:
     added = threading.Event()
     with McpTools(reference_server(), on_tools_changed=lambda name: added.set()) as mcp:
         before = len(mcp.tools())
@@ -115,7 +115,7 @@ def test_tool_that_the_reference_server_adds_after_the_handshake_is_listed() -> 
         assert "simulate-research-query" in by_name(mcp)
 
 
-def test_model_uses_the_reference_server(ask: Any) -> None:
+def test_model_calls_the_reference_server(ask: Any) -> None:
     model = ScriptedChatModel([[("get-tiny-image", {}), ("get-sum", {"a": 20, "b": 22})], "Forty-two."])
     with McpTools(reference_server()) as mcp:
         assert ask(ChatClient(model, tools=[mcp]), "Go.").response.text == "Forty-two."
@@ -125,7 +125,7 @@ def test_model_uses_the_reference_server(ask: Any) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the process in /proc")
-def test_reference_server_killed_in_a_call_takes_nothing_else_along_and_comes_back() -> None:
+def test_killed_reference_server_is_restarted() -> None:
     def kill(*_: object) -> None:
         for pid in {p for tasks in Path("/proc/self/task").glob("*/children") for p in tasks.read_text().split()}:
             if str(EVERYTHING).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -160,7 +160,7 @@ def over_http(port: int) -> Iterator[None]:
             drain.join()
 
 
-def test_reference_server_over_http_is_used_again_after_a_restart() -> None:
+def test_reference_server_over_http_is_reached_after_a_restart() -> None:
     import socket
 
     with socket.socket() as probe:
