@@ -73,7 +73,7 @@ def contents(response: ChatResponse) -> list[str]:
 
 
 class Foreign:
-    """A class of somebody else, without marks."""
+    """A class of another library, without marks."""
 
     def wthr(self, place: str) -> str:
         return f"rain in {place}"
@@ -95,7 +95,7 @@ class Query:
 
 
 def test_functions_of_every_kind_become_tools(ask: Ask) -> None:
-    """What gives, what takes, what does both, one object for all, and what wants the context as well."""
+    """Functions without arguments or without a result, with one object as argument, or with the context."""
     seen: list[str] = []
     tools = [
         Tool("supply", "Supply.", fn=lambda: 5),
@@ -114,7 +114,7 @@ def typed(query: Query) -> str:
 
 
 def whose(id: int, context: ToolContext) -> str:
-    """Tell whose it is."""
+    """Return the owner."""
     return f"{id} of {context['tenant']}"
 
 
@@ -163,7 +163,7 @@ def test_direct_results_keep_ids_and_names_of_their_calls(ask: Ask) -> None:
 
 
 class Film(BaseModel):
-    """Fields in an order that is not that of the alphabet."""
+    """Fields that are not in alphabetical order."""
 
     title: str
     actor: str
@@ -171,7 +171,7 @@ class Film(BaseModel):
 
 
 def test_a_converter_works_without_a_client() -> None:
-    """As with a model alone: its words go into the prompt, its `parse` reads the answer."""
+    """Its instructions go into the prompt, and `parse` reads the answer. The order of fields is kept."""
     converter = JsonOutputConverter(list[Film])
     assert list(JsonOutputConverter(Film).schema["properties"]) == ["title", "actor", "year"]
     prompt = UserMessage(f"Films of Tom Hanks. {converter.instructions}")
@@ -190,7 +190,7 @@ def test_a_name_instead_of_a_tool_is_rejected(given: Any) -> None:
 
 @pytest.mark.parametrize("kept", [64, 48, 36])
 def test_a_shortened_tool_name_is_recognized(ask: Ask, kept: int) -> None:
-    """Models cut long names, such as prefixed ones, at lengths of their own."""
+    """Models shorten long names, such as prefixed ones."""
     name = "mcp_customer_relations_" + "production_" * 2 + "list_open_tickets"
     tools = [Tool(name, "List.", fn=lambda: "none"), Tool("mcp_calendar_list_events", "List.", fn=lambda: "none")]
     client = ChatClient(ScriptedChatModel([[(name[: min(kept, len(name) - 1)], {})], "ok"]), tools=tools)

@@ -1,4 +1,4 @@
-"""`ChatClient`: what its arguments become, and which are refused."""
+"""`ChatClient`: validation of arguments, and the request of a call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ping() -> str:
 
 
 def request_of(ask: Any, *args: Any, client_options: Any = None, **kwargs: Any) -> ChatRequest:
-    """What the model is sent for a call with these arguments."""
+    """Return the request that the model receives for a call with these arguments."""
     model = ScriptedChatModel(["ok"])
     ask(ChatClient(model, **(client_options or {})), *args, **kwargs)
     return model.requests[0]
@@ -240,7 +240,7 @@ def test_the_name_of_the_search_tool_is_reserved():
         ChatClient(ScriptedChatModel(), tools=[Tool("tool_search")])
 
 
-# --- the four ways ---------------------------------------------------------------------------------------------------
+# --- methods ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_four_ways_have_one_signature():

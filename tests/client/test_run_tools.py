@@ -1,4 +1,4 @@
-"""Rounds driven by the caller, with an approval between request and execution; and the resolver."""
+"""`run_tools`: rounds driven by the application, approvals, and resolvers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_an_application_can_drive_rounds_and_decline_calls(ask: Ask) -> None:
 
 
 def test_only_calls_without_a_result_are_run() -> None:
-    """Also where a model gave two calls one id; and with nothing left to run, nothing is run."""
+    """Calls are matched with results by id, also if two calls have one id. Without open calls nothing runs."""
     asked = AssistantMessage("", (ToolCall("1", "pay", '{"amount": 1}'), ToolCall("1", "pay", '{"amount": 2}')))
     client = ChatClient(ScriptedChatModel([]), tools=[pay])
     messages: list[Message] = [UserMessage("Pay."), asked, ToolMessage("1", "pay", "declined")]
@@ -95,7 +95,7 @@ def test_arun_tools_works_like_run_tools() -> None:
 
 
 def test_should_continue_can_leave_all_but_searches_to_the_application(ask: Ask) -> None:
-    """Tool search with an approval: rounds that only search are driven, a real call comes back to the caller."""
+    """The loop runs searches; other calls are returned to the application."""
 
     def only_searches(response: Any) -> bool:
         return bool(response.tool_calls) and all(call.name == "tool_search" for call in response.tool_calls)
@@ -194,7 +194,7 @@ def test_chained_resolvers_ask_in_order() -> None:
 
 
 class Approving(ToolCallingAdvisor):
-    """Declines whatever its coroutine declines."""
+    """Declines the calls that its coroutine declines."""
 
     def before_tool(self, state: Any, request: Any, call: Any) -> Any:
         return None if (yield Perform(partial(self.ask, call))) else "declined"

@@ -1,4 +1,4 @@
-"""Settings: every property by its variable, and no silent fallback."""
+"""Settings: a variable for each field, and errors for invalid values."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_the_active_advisor_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def settings_table() -> str:
-    """The table of docs/how-to/settings.md: every variable, its default and what it is for."""
+    """Return the table of docs/how-to/settings.md: each variable, its default and its meaning."""
     lines = ["| variable | default | meaning |", "| --- | --- | --- |"]
     for name, field in ToolSearchSettings.model_fields.items():
         value = field.default

@@ -1,4 +1,4 @@
-"""The chain of advisors: effects and their rules, order, streamed text on its way out."""
+"""Chain of advisors: effects, order, streamed text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Flow:
 
 
 class Upper:
-    """Shouts, in the response and in what is streamed; without state."""
+    """Changes the response and the streamed text to capitals, without state."""
 
     def __init__(self, order: int = 100) -> None:
         self.order = order
@@ -47,7 +47,7 @@ class Upper:
 
 
 class Redact:
-    """Replaces a secret, also one that is cut by the border between two chunks; keeps state for each answer."""
+    """Replaces a secret, also one split between two chunks, with state for each answer."""
 
     def __init__(self, secret: str = "secret", order: int = 100) -> None:
         self.secret = secret
@@ -79,7 +79,7 @@ class Redaction:
 
 
 class Accept:
-    """Holds answers back until one passes; asks again otherwise."""
+    """Buffers answers and asks again until one is accepted."""
 
     def __init__(self, passes: Callable[[ChatResponse], bool] = lambda _: True, order: int = 100) -> None:
         self.passes = passes
@@ -290,7 +290,7 @@ def test_any_advisor_can_yield_run_tools(ask):
     assert outcome.response.text == "done"
 
 
-# --- advisors that are none ------------------------------------------------------------------------------------------
+# --- invalid advisors ------------------------------------------------------------------------------------------------
 
 
 def _returns_response(request: ChatRequest) -> ChatResponse:
@@ -360,7 +360,7 @@ def test_text_is_shown_before_the_model_has_finished(ask_streaming):
 
 
 def _read(ask: Any, client: ChatClient, shown: list[str]) -> None:
-    """Read a stream, noting every piece at once."""
+    """Read a stream and record each chunk as it arrives."""
     import anyio
 
     async def read() -> None:
@@ -452,7 +452,7 @@ def test_a_secret_split_between_chunks_is_redacted(ask):
         assert outcome.chunks[0] == "my "
 
 
-def test_each_answer_has_a_fresh_transformer(ask):
+def test_each_answer_has_a_new_transformer(ask):
     made: list[Redaction] = []
 
     class Noted(Redact):
@@ -466,18 +466,18 @@ def test_each_answer_has_a_fresh_transformer(ask):
     assert len(set(map(id, made))) == (3 if ask.streams else 0)
 
 
-def test_what_an_inner_transformer_kept_back_passes_the_outer_ones(ask):
+def test_flushed_text_passes_the_outer_transformers(ask):
     outcome = ask(bare(ScriptedChatModel([pieces("a s", "ec")]), Upper(order=1), Redact(order=2)), "Hi")
     assert outcome.text_shown == "A SEC"
 
 
-def test_transformers_see_what_those_further_in_made_of_the_text(ask):
+def test_outer_transformers_receive_the_text_of_inner_ones(ask):
     client = bare(ScriptedChatModel(["the secret"]), Redact("THE", order=1), Upper(order=2), Redact("secret", order=3))
     outcome = ask(client, "Hi")
     assert outcome.text_shown == outcome.response.text == "*** ***"
 
 
-def test_a_response_of_an_advisor_passes_only_the_transformers_further_out(ask):
+def test_a_response_of_an_advisor_passes_only_outer_transformers(ask):
     @flow(order=2)
     def canned(request: ChatRequest) -> AdvisorFlow:
         return ChatResponse.from_text("the secret")
@@ -487,7 +487,7 @@ def test_a_response_of_an_advisor_passes_only_the_transformers_further_out(ask):
     assert outcome.text_shown == outcome.response.text == "the ***"
 
 
-def test_a_flush_that_always_adds_something_adds_it_once(ask):
+def test_flush_is_called_once_per_answer(ask):
     class Signed(Upper):
         def advise(self, request: ChatRequest) -> AdvisorFlow:
             response = yield request
@@ -519,7 +519,7 @@ def test_invalid_chunks_of_a_transformer_are_rejected(ask, method):
 # --- buffered --------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_shown_before_the_response_is_accepted(ask_streaming):
+def test_a_buffered_answer_is_shown_after_it_is_accepted(ask_streaming):
     shown_before: list[str] = []
     shown: list[str] = []
 
@@ -541,7 +541,7 @@ def test_a_rejected_answer_is_never_shown(ask):
         assert outcome.chunks == ("go", "od")
 
 
-def test_an_answer_that_broke_off_is_not_shown_when_a_buffering_advisor_asks_again(ask):
+def test_a_partial_buffered_answer_is_not_shown(ask):
     @flow()
     def retry(request: ChatRequest) -> AdvisorFlow:
         try:
@@ -554,7 +554,7 @@ def test_an_answer_that_broke_off_is_not_shown_when_a_buffering_advisor_asks_aga
     assert outcome.text_shown == outcome.response.text == "whole"
 
 
-def test_a_retry_inside_an_advisor_that_buffers_shows_only_the_last_answer(ask):
+def test_an_inner_retry_of_a_buffered_answer_shows_the_last_one(ask):
     model = ScriptedChatModel(["bad 1", "good", "bad 2", "good"])
     inner = Accept(lambda response: response.text == "good", order=2)
     verdicts = iter([False, True])
@@ -564,7 +564,7 @@ def test_a_retry_inside_an_advisor_that_buffers_shows_only_the_last_answer(ask):
     assert len(model.requests) == 4
 
 
-def test_a_buffered_response_that_is_replaced_is_shown_as_it_was_replaced(ask):
+def test_a_replaced_buffered_response_is_shown(ask):
     @flow()
     def replace(request: ChatRequest) -> AdvisorFlow:
         response = yield request.replace(buffered=True)
@@ -575,7 +575,7 @@ def test_a_buffered_response_that_is_replaced_is_shown_as_it_was_replaced(ask):
         assert outcome.text_shown == outcome.response.text == text
 
 
-def test_the_better_of_two_buffered_answers_is_shown_whichever_it_was(ask):
+def test_either_of_two_buffered_answers_can_be_shown(ask):
     def best(request: ChatRequest) -> AdvisorFlow:
         answers = []
         for _ in range(2):
@@ -587,7 +587,7 @@ def test_the_better_of_two_buffered_answers_is_shown_whichever_it_was(ask):
         assert outcome.text_shown == outcome.response.text == "a long one"
 
 
-def test_buffering_outside_the_loop_shows_the_final_answer_of_the_accepted_turn(ask):
+def test_buffering_outside_the_loop_shows_the_final_answer(ask):
     call = ToolCall.from_dict("1", "ping", {})
     script = [_said("Looking.", call), "Draft", _said("Looking again.", call), "Final"]
     accept = Accept(lambda response: response.text == "Final", order=1)
@@ -595,7 +595,7 @@ def test_buffering_outside_the_loop_shows_the_final_answer_of_the_accepted_turn(
     assert outcome.text_shown == outcome.response.text == "Final"
 
 
-def test_buffering_inside_the_loop_holds_each_round_back(ask):
+def test_buffering_inside_the_loop_buffers_each_round(ask):
     call = ToolCall.from_dict("1", "ping", {})
     script = ["draft", _said("Looking. ", call), "draft", "Final"]
     accept = Accept(lambda response: response.text != "draft", order=400)
@@ -635,7 +635,7 @@ class _AcceptSecond:
 
 
 @given(texts=TEXTS, kinds=ADVISORS, aggregate_only=st.booleans())
-def test_whatever_the_advisors_the_text_shown_is_that_of_the_response(texts, kinds, aggregate_only):
+def test_shown_text_equals_the_text_of_the_response(texts, kinds, aggregate_only):
     def answer(request: ChatRequest) -> Any:
         return [ChatResponse.from_text("".join(texts))] if aggregate_only or not texts else pieces(*texts)
 
@@ -646,9 +646,7 @@ def test_whatever_the_advisors_the_text_shown_is_that_of_the_response(texts, kin
 
 
 @given(texts=TEXTS, outside=ADVISORS, inside=ADVISORS, rounds=st.integers(0, 2))
-def test_with_a_tool_loop_it_ends_with_that_of_the_response_and_is_just_that_if_buffered(
-    texts, outside, inside, rounds
-):
+def test_shown_text_ends_with_the_response_in_a_tool_loop(texts, outside, inside, rounds):
     call = ToolCall.from_dict("1", "ping", {})
 
     def answer(request: ChatRequest) -> Any:

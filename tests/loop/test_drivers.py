@@ -1,4 +1,4 @@
-"""The drivers: four ways to run a turn that behave alike; leaving early, context variables, streams that go wrong."""
+"""Drivers: the four ways to run a turn, early ends, context variables, and invalid streams."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Flow:
 
 
 class Ends:
-    """Notes when it ends, however it does."""
+    """Records its end, for whatever reason it ends."""
 
     def __init__(self, name: str, order: int, ended: list[str]) -> None:
         self.name, self.order, self.ended = name, order, ended
@@ -57,7 +57,7 @@ class Ends:
 
 
 class HangingModel(ScriptedChatModel):
-    """Streams one piece, and then nothing; notes when it is stopped."""
+    """Streams one chunk and then nothing, and records when it is stopped."""
 
     def __init__(self, ended: list[str]) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ def ping() -> str:
     return "pong"
 
 
-# --- the ways are alike ----------------------------------------------------------------------------------------------
+# --- equal behaviour -------------------------------------------------------------------------------------------------
 
 
 def test_a_turn_answers_in_every_driver(ask):
@@ -91,7 +91,7 @@ def test_a_turn_answers_in_every_driver(ask):
     assert outcome.response.text == outcome.text_shown == "Hello there"
 
 
-def test_the_events_of_a_stream_tell_the_turn_in_order(ask_streaming):
+def test_events_of_a_stream_are_in_order(ask_streaming):
     script = [[("ping", {}), ("ping", {"x": 1})], "Pong."]
     outcome = ask_streaming(ChatClient(ScriptedChatModel(script), tools=[ping]), "Hi")
     kinds = [type(event) for event in outcome.events]
@@ -107,7 +107,7 @@ def test_the_events_of_a_stream_tell_the_turn_in_order(ask_streaming):
     assert outcome.events[-1] == TurnFinished(outcome.response)
 
 
-def test_tools_of_a_provider_are_asked_for_beside_the_event_loop(ask):
+def test_providers_list_tools_in_a_worker_thread(ask):
     threads: list[threading.Thread] = []
 
     class Provider:
@@ -123,7 +123,7 @@ def test_tools_of_a_provider_are_asked_for_beside_the_event_loop(ask):
     assert [thread is threading.main_thread() for thread in threads] == [not ask.is_async]
 
 
-def test_sync_work_runs_beside_the_event_loop_and_on_the_callers_thread_without_one(ask):
+def test_perform_runs_sync_functions_off_the_event_loop(ask):
     def work(request: ChatRequest) -> AdvisorFlow:
         thread = yield Perform(threading.current_thread)
         return ChatResponse.from_text(str(thread is threading.main_thread()))
@@ -171,7 +171,7 @@ def _error_of_the_consumer(client: ChatClient) -> None:
 
 
 @pytest.mark.parametrize("leave", [_break_in_with, _close, _close_among_events, _drop, _error_of_the_consumer])
-def test_leaving_a_stream_stops_the_model_and_ends_advisors_from_the_inside_out(leave):
+def test_leaving_a_stream_closes_model_and_advisors(leave):
     ended: list[str] = []
     leave(ChatClient(HangingModel(ended), advisors=[Ends("inner", 2, ended), Ends("outer", 1, ended)]))
     assert ended == ["model", "inner", "outer"]
@@ -205,14 +205,14 @@ async def _cancel_scope_in_with(client: ChatClient) -> None:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("leave", [_abreak_in_with, _aclose, _cancel_scope, _cancel_scope_in_with])
-def test_leaving_an_async_stream_does_the_same(leave, backend):
+def test_leaving_an_async_stream_closes_model_and_advisors(leave, backend):
     ended: list[str] = []
     client = ChatClient(HangingModel(ended), advisors=[Ends("inner", 2, ended), Ends("outer", 1, ended)])
     anyio.run(leave, client, backend=backend)
     assert ended == ["model", "inner", "outer"]
 
 
-def test_cancelling_the_task_of_a_stream_does_the_same():
+def test_cancelling_a_stream_closes_model_and_advisors():
     ended: list[str] = []
     client = ChatClient(HangingModel(ended), advisors=[Ends("inner", 2, ended), Ends("outer", 1, ended)])
 
@@ -233,7 +233,7 @@ def test_cancelling_the_task_of_a_stream_does_the_same():
     asyncio.run(main())
 
 
-def test_dropping_an_async_stream_ends_it_as_soon_as_the_event_loop_runs_again():
+def test_a_dropped_async_stream_is_closed_by_the_event_loop():
     ended: list[str] = []
     client = ChatClient(HangingModel(ended), advisors=[Ends("inner", 2, ended), Ends("outer", 1, ended)])
 
@@ -249,7 +249,7 @@ def test_dropping_an_async_stream_ends_it_as_soon_as_the_event_loop_runs_again()
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_cancelling_a_call_ends_the_advisors(backend):
+def test_cancelling_a_call_closes_the_advisors(backend):
     ended: list[str] = []
     scope: Any = None
 
@@ -280,7 +280,7 @@ def test_leaving_during_a_tool_round_leaves_no_stream_open(model_streams):
     assert model.open_streams == 0
 
 
-def test_a_stream_that_is_never_read_begins_nothing():
+def test_an_unread_stream_does_not_start_the_turn():
     ended: list[str] = []
     model = ScriptedChatModel(["x"])
     client = ChatClient(model, advisors=[Ends("advisor", 1, ended)])
@@ -291,7 +291,7 @@ def test_a_stream_that_is_never_read_begins_nothing():
     assert ended == []
 
 
-def test_what_is_no_exception_ends_the_turn_and_cannot_be_handled_by_an_advisor(ask):
+def test_a_base_exception_ends_the_turn(ask):
     handled: list[BaseException] = []
     ended: list[str] = []
 
@@ -315,7 +315,7 @@ def test_what_is_no_exception_ends_the_turn_and_cannot_be_handled_by_an_advisor(
 # --- the state of a stream -------------------------------------------------------------------------------------------
 
 
-def test_a_stream_has_its_response_only_at_the_end():
+def test_a_stream_has_a_response_only_at_its_end():
     stream = ChatClient(ScriptedChatModel(["abc"])).stream("Hi")
     for _ in stream:
         with pytest.raises(StreamStateError, match="read to its end"):
@@ -323,7 +323,7 @@ def test_a_stream_has_its_response_only_at_the_end():
     assert stream.response.text == "abc"
 
 
-def test_a_stream_is_read_once():
+def test_a_stream_can_be_read_once():
     stream = ChatClient(ScriptedChatModel(["abc"])).stream("Hi")
     assert "".join(stream) == "abc"
     with pytest.raises(StreamStateError, match="once"):
@@ -348,7 +348,7 @@ def test_a_stream_that_failed_has_no_response():
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_an_async_stream_has_the_same_states(backend):
+def test_async_streams_have_the_same_states(backend):
     async def main() -> None:
         stream = ChatClient(ScriptedChatModel(["abc"])).astream("Hi")
         async for _ in stream:
@@ -368,7 +368,7 @@ def test_an_async_stream_has_the_same_states(backend):
 # --- context variables -----------------------------------------------------------------------------------------------
 
 
-def test_tools_and_work_see_the_context_variables_of_the_caller(ask):
+def test_tools_see_the_context_variables_of_the_caller(ask):
     seen: list[str] = []
 
     def look(n: int) -> str:
@@ -391,7 +391,7 @@ def test_tools_and_work_see_the_context_variables_of_the_caller(ask):
 
 
 def _sets_variable(seen: list[str]) -> tuple[Flow, Flow]:
-    """An advisor that sets the variable around its yield, and one further in that looks at it."""
+    """Return an advisor that sets the variable around its yield, and an inner one that reads it."""
 
     def setter(request: ChatRequest) -> AdvisorFlow:
         token = VARIABLE.set("the advisor's")
@@ -408,7 +408,7 @@ def _sets_variable(seen: list[str]) -> tuple[Flow, Flow]:
     return Flow(setter, 1), Flow(inner, 2)
 
 
-def test_a_variable_set_by_an_advisor_is_seen_by_inner_advisors_alone(ask):
+def test_context_variables_of_an_advisor_reach_inner_advisors_only(ask):
     inside: list[str] = []
     outside: list[str] = []
 
@@ -427,14 +427,14 @@ def test_a_variable_set_by_an_advisor_is_seen_by_inner_advisors_alone(ask):
     assert outside == ["unset"] * 3
 
 
-def test_a_variable_set_by_an_advisor_does_not_leak_to_the_consumer_of_a_stream():
+def test_context_variables_do_not_leak_to_the_consumer_of_a_stream():
     with ChatClient(ScriptedChatModel(["abc"]), advisors=_sets_variable([])).stream("Hi") as stream:
         seen = [VARIABLE.get() for _ in stream]
     assert seen == ["unset"] * 3
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_nor_to_the_consumer_of_an_async_stream(backend):
+def test_context_variables_do_not_leak_to_the_consumer_of_an_async_stream(backend):
     async def main() -> list[str]:
         async with ChatClient(ScriptedChatModel(["abc"]), advisors=_sets_variable([])).astream("Hi") as stream:
             return [VARIABLE.get() async for _ in stream]
@@ -442,7 +442,7 @@ def test_nor_to_the_consumer_of_an_async_stream(backend):
     assert anyio.run(main, backend=backend) == ["unset"] * 3
 
 
-def test_every_step_of_a_stream_may_be_taken_in_another_context_and_thread():
+def test_a_stream_can_be_read_from_several_threads():
     seen: list[str] = []
     stream = ChatClient(ScriptedChatModel(["abc"]), advisors=_sets_variable(seen)).stream("Hi")
     pieces = iter(stream)
@@ -456,10 +456,10 @@ def test_every_step_of_a_stream_may_be_taken_in_another_context_and_thread():
     assert seen == ["the advisor's"]
 
 
-# --- streams that go wrong -------------------------------------------------------------------------------------------
+# --- invalid streams -------------------------------------------------------------------------------------------------
 
 
-def test_a_stream_without_an_aggregate_is_an_error_that_may_be_tried_again(ask_streaming):
+def test_a_stream_without_an_aggregate_is_a_retryable_error(ask_streaming):
     with pytest.raises(ProviderProtocolError, match="ended without an aggregate") as raised:
         ask_streaming(ChatClient(ScriptedChatModel([ScriptedStream("half", complete=False)])), "Hi")
     assert raised.value.retryable
@@ -472,13 +472,13 @@ def test_a_stream_without_an_aggregate_is_an_error_that_may_be_tried_again(ask_s
         ([ChatChunk("a"), ChatResponse.from_text("a"), ChatResponse.from_text("a")], "another after its aggregate"),
     ],
 )
-def test_nothing_may_follow_the_aggregate(ask_streaming, pieces, says):
+def test_the_aggregate_must_be_last(ask_streaming, pieces, says):
     with pytest.raises(ProviderProtocolError, match=says):
         ask_streaming(ChatClient(ScriptedChatModel([pieces])), "Hi")
 
 
 class PlainModel:
-    """A model whose streams are iterators without `close`, as a hand-written one may be."""
+    """A model whose streams are iterators without `close`."""
 
     def __init__(self, *items: Any) -> None:
         self.items = items
@@ -509,7 +509,7 @@ class _AsyncItems:
         raise StopAsyncIteration
 
 
-def test_a_stream_of_a_model_need_not_be_a_generator(ask):
+def test_a_model_stream_can_be_any_iterable(ask):
     outcome = ask(ChatClient(PlainModel(ChatChunk("a"), ChatChunk("b"), ChatResponse.from_text("ab"))), "Hi")
     assert outcome.text_shown == "ab"
 
@@ -538,7 +538,7 @@ def test_invalid_responses_of_a_model_are_rejected(ask_pair, answer, says):
 
 
 class MixedUpModel:
-    """A model whose sync methods are async and the other way round."""
+    """A model whose sync methods are async, and vice versa."""
 
     async def call(self, request: ChatRequest) -> Any:
         return ChatResponse.from_text("a")
@@ -592,7 +592,7 @@ def test_models_are_validated_when_the_client_is_created(model):
 
 
 class Spell:
-    """A transformer with state: counts the pieces it saw."""
+    """A transformer with state that counts chunks."""
 
     order = 1
 
@@ -616,7 +616,7 @@ def _echo(request: ChatRequest) -> Any:
     return [ChatChunk(letter) for letter in request.messages[-1].text]
 
 
-def test_two_streams_of_one_client_do_not_mix():
+def test_streams_of_one_client_are_isolated():
     client = ChatClient(ScriptedChatModel(_echo), advisors=[Spell()])
     with client.stream("abc") as one, client.stream("xyz") as two:
         pairs = list(zip(one, two, strict=True))
@@ -624,7 +624,7 @@ def test_two_streams_of_one_client_do_not_mix():
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_two_async_streams_of_one_client_do_not_mix(backend):
+def test_async_streams_of_one_client_are_isolated(backend):
     async def main() -> list[tuple[str, str]]:
         client = ChatClient(ScriptedChatModel(_echo), advisors=[Spell()])
         async with client.astream("abc") as one, client.astream("xyz") as two:
@@ -635,7 +635,7 @@ def test_two_async_streams_of_one_client_do_not_mix(backend):
     assert anyio.run(main, backend=backend) == [("1a", "1x"), ("2b", "2y"), ("3c", "3z")]
 
 
-def test_turns_in_many_threads_do_not_mix():
+def test_turns_in_threads_are_isolated():
     meet = threading.Barrier(8)
 
     def say(text: str) -> str:
@@ -654,7 +654,7 @@ def test_turns_in_many_threads_do_not_mix():
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_turns_in_many_tasks_do_not_mix(backend):
+def test_turns_in_tasks_are_isolated(backend):
     async def main() -> dict[int, str]:
         arrived = 0
         all_there = anyio.Event()
@@ -686,7 +686,7 @@ def test_turns_in_many_tasks_do_not_mix(backend):
     assert anyio.run(main, backend=backend) == {n: f"turn {n}" for n in range(8)}
 
 
-def test_a_turn_may_run_inside_a_tool_of_another(ask):
+def test_a_tool_can_run_a_turn(ask):
     inner = ChatClient(ScriptedChatModel(lambda request: "inner answer"))
 
     def consult(question: str) -> str:
@@ -697,7 +697,7 @@ def test_a_turn_may_run_inside_a_tool_of_another(ask):
     assert [m.text for m in outcome.response.messages if m.role == "tool"] == ["inner answer"]
 
 
-def test_the_clock_of_the_client_is_the_one_that_waits(ask):
+def test_sleep_waits_on_the_clients_clock(ask):
     from toolsearch.loop import Sleep
 
     clock = FakeClock(10.0)
@@ -710,7 +710,7 @@ def test_the_clock_of_the_client_is_the_one_that_waits(ask):
     assert clock.monotonic() == 3610.0
 
 
-def test_closing_the_events_of_an_async_stream_is_enough():
+def test_closing_the_events_closes_an_async_stream():
     ended: list[str] = []
 
     async def main() -> None:

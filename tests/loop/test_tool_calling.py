@@ -1,4 +1,4 @@
-"""The tool-calling loop: rounds, hooks, usage, limits, what goes in and comes out; in every driver."""
+"""Tool-calling loop: rounds, hooks, usage, limits, requests and responses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
 
 
 class Adder:
-    """A tool that notes what it was asked."""
+    """A tool that records its arguments."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, int]] = []
@@ -62,7 +62,7 @@ def said(text: str = "", *calls: tuple[str, str, dict[str, Any]]) -> AssistantMe
 
 
 def client_of(script: Any, *tools: Any, advisor: ToolCallingAdvisor | None = None, **options: Any) -> ChatClient:
-    """A client with a scripted model, which is at its `model`."""
+    """Return a client with a scripted model."""
     model = script if isinstance(script, ScriptedChatModel) else ScriptedChatModel(script)
     return ChatClient(model, tools=tools, advisors=[advisor] if advisor else (), **options)
 
@@ -83,7 +83,7 @@ def sent(client: ChatClient) -> list[ChatRequest]:
 # --- rounds ----------------------------------------------------------------------------------------------------------
 
 
-def test_without_tool_calls_the_model_is_asked_once(ask):
+def test_the_model_is_called_once_without_tool_calls(ask):
     client = client_of(["Hello."], add)
     outcome = ask(client, "Hi")
     assert outcome.text_shown == outcome.response.text == "Hello."
@@ -113,7 +113,7 @@ def test_every_round_sends_the_same_tools_in_the_same_order(ask):
     assert [[tool.name for tool in request.tools] for request in sent(client)] == [["ping", "add", "fail"]] * 3
 
 
-def test_results_of_one_round_are_in_call_order_with_the_models_ids(ask):
+def test_results_of_a_round_are_in_call_order(ask):
     calls = said("", ("z", "add", {"a": 1, "b": 1}), ("a", "ping", {}), ("m", "add", {"a": 2, "b": 2}))
     response = ask(client_of([calls, "done"], add, ping), "Hi").response
     results = [message for message in response.messages if isinstance(message, ToolMessage)]
@@ -137,7 +137,7 @@ def test_a_conversation_of_many_turns_needs_no_memory(ask):
     assert calls == [message.tool_call_id for message in conversation if isinstance(message, ToolMessage)]
 
 
-def test_text_that_comes_with_calls_is_part_of_the_history(ask):
+def test_text_beside_tool_calls_is_kept_in_the_history(ask):
     client = client_of([said("Let me see.", ("1", "ping", {})), "Pong."], ping)
     outcome = ask(client, "Hi")
     assert sent(client)[1].messages[1].text == "Let me see."
@@ -145,7 +145,7 @@ def test_text_that_comes_with_calls_is_part_of_the_history(ask):
     assert outcome.text_shown == ("Let me see.Pong." if ask.streams else "Pong.")
 
 
-def test_arguments_are_sent_back_to_the_byte(ask_pair):
+def test_arguments_are_sent_back_unchanged(ask_pair):
     written = '{ "b":2,\n"a" : 1}'
     client = client_of([ToolCall("1", "add", written), "3"], add)
     ask_pair(client, "Hi")
@@ -158,7 +158,7 @@ def test_the_system_message_stays_first_in_every_round(ask_pair):
     assert [request.messages[0] for request in sent(client)] == [SystemMessage("Be brief.")] * 2
 
 
-def test_an_unknown_name_is_answered_and_the_turn_goes_on(ask):
+def test_a_call_of_an_unknown_tool_is_answered(ask):
     response = ask(client_of([[("pong", {})], [("zzz", {})], "Sorry."], ping), "Hi").response
     assert tool_results(response) == [
         "There is no tool 'pong'. Did you mean 'ping'?",
@@ -167,25 +167,25 @@ def test_an_unknown_name_is_answered_and_the_turn_goes_on(ask):
     assert response.text == "Sorry."
 
 
-def test_a_tool_that_fails_is_answered_and_the_turn_goes_on(ask):
+def test_an_error_of_a_tool_is_answered(ask):
     response = ask(client_of([[("fail", {}), ("ping", {})], "Sorry."], fail, ping), "Hi").response
     assert tool_results(response) == ["LookupError: no such thing", "pong"]
     assert response.text == "Sorry."
 
 
 @pytest.mark.parametrize("raise_on_error", [True, LookupError, (KeyError, LookupError)])
-def test_a_tool_that_fails_may_end_the_turn(ask, raise_on_error):
+def test_raise_on_error_raises_the_error_of_a_tool(ask, raise_on_error):
     client = client_of([[("fail", {})]], fail, advisor=ToolCallingAdvisor(raise_on_error=raise_on_error))
     with pytest.raises(LookupError, match="no such thing"):
         ask(client, "Hi")
 
 
-def test_errors_of_other_types_are_answered(ask_pair):
+def test_raise_on_error_answers_errors_of_other_types(ask_pair):
     client = client_of([[("fail", {})], "Sorry."], fail, advisor=ToolCallingAdvisor(raise_on_error=(KeyError, OSError)))
     assert tool_results(ask_pair(client, "Hi").response) == ["LookupError: no such thing"]
 
 
-def test_an_application_may_word_the_answers_to_errors(ask_pair):
+def test_on_error_returns_the_answer_to_an_error(ask_pair):
     advisor = ToolCallingAdvisor(on_error=lambda call, error: f"{call.name}: try again later")
     client = client_of([[("fail", {})], "Sorry."], fail, advisor=advisor)
     assert tool_results(ask_pair(client, "Hi").response) == ["fail: try again later"]
@@ -214,7 +214,7 @@ def test_a_model_error_in_a_later_round_holds_the_turn_so_far(ask, error):
 # --- names, tools, context, options ----------------------------------------------------------------------------------
 
 
-def test_the_model_sees_names_that_a_provider_takes_and_calls_by_them(ask_pair):
+def test_tools_have_names_that_providers_accept(ask_pair):
     tool = Tool("weather.get now!", fn=lambda: "rain")
     client = client_of(lambda request: _call_the_first(request), tool)
     response = ask_pair(client, "Hi").response
@@ -229,7 +229,7 @@ def _call_the_first(request: ChatRequest) -> Any:
     return "done" if isinstance(request.messages[-1], ToolMessage) else [(request.tools[0].name, {})]
 
 
-def test_tools_of_a_call_are_added_for_that_call(ask_pair):
+def test_tools_of_a_call_apply_to_that_call(ask_pair):
     client = client_of([[("extra", {})], "done", "nothing more"], ping)
     response = ask_pair(client, "Hi", tools=[Tool("extra", fn=lambda: "extra result")]).response
     assert tool_results(response) == ["extra result"]
@@ -241,7 +241,7 @@ def test_tools_of_a_call_are_added_for_that_call(ask_pair):
     ]
 
 
-def test_context_is_merged_reaches_tools_and_never_the_model(ask_pair):
+def test_context_reaches_tools_and_not_the_model(ask_pair):
     seen: list[dict[str, Any]] = []
 
     def look(ctx: ToolContext) -> str:
@@ -262,7 +262,7 @@ def test_context_is_merged_reaches_tools_and_never_the_model(ask_pair):
     assert "ctx" not in payload
 
 
-def test_sessions_and_tenants_reach_tools(ask_pair):
+def test_session_and_tenant_ids_reach_tools(ask_pair):
     seen: list[Any] = []
 
     def look(ctx: ToolContext) -> None:
@@ -296,31 +296,31 @@ def test_usage_is_summed_over_rounds(ask_pair):
     assert outcome.response.usage == Usage(60, 6, cache_read_tokens=9, cache_write_tokens=5)
 
 
-def test_cache_figures_that_were_never_reported_stay_unknown(ask_pair):
+def test_unreported_cache_tokens_stay_none(ask_pair):
     script = [counted(PING, 10, 1), counted("done", 30, 3)]
     assert ask_pair(client_of(script, ping), "Hi").response.usage == Usage(
         40, 4, cache_read_tokens=None, cache_write_tokens=None
     )
 
 
-def test_usage_of_a_single_round_is_the_models_own(ask_pair):
+def test_usage_of_a_single_round_is_unchanged(ask_pair):
     assert ask_pair(client_of([counted("done", 30, 3, 0)], ping), "Hi").response.usage == Usage(
         30, 3, cache_read_tokens=0
     )
 
 
-def test_usage_is_whole_if_the_last_round_reports_none(ask_pair):
+def test_usage_counts_rounds_before_one_without_a_report(ask_pair):
     script = [counted(PING, 10, 1), counted("done")]
     assert ask_pair(client_of(script, ping), "Hi").response.usage == Usage(10, 1)
 
 
-def test_usage_is_counted_for_each_turn_alone(ask_pair):
+def test_usage_is_counted_per_turn(ask_pair):
     client = client_of([counted(PING, 10, 1), counted("one", 1, 1), counted("two", 5, 5)], ping)
     assert ask_pair(client, "Hi").response.usage == Usage(11, 2)
     assert ask_pair(client, "Hi again").response.usage == Usage(5, 5)
 
 
-def test_the_providers_own_response_of_the_last_round_is_kept(ask_pair):
+def test_raw_is_the_providers_last_response(ask_pair):
     script = [ChatResponse(messages=[PING], raw="first"), ChatResponse(messages=[AssistantMessage("x")], raw="last")]
     assert ask_pair(client_of(script, ping), "Hi").response.raw == "last"
 
@@ -329,7 +329,7 @@ def test_the_providers_own_response_of_the_last_round_is_kept(ask_pair):
 
 
 class Hooked(ToolCallingAdvisor):
-    """Notes the calls of its hooks."""
+    """Records the calls of its hooks."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -361,7 +361,7 @@ class Hooked(ToolCallingAdvisor):
         return response.replace(finish_reason=f"{response.finish_reason}, finalized")
 
 
-def test_hooks_are_called_once_a_request_and_once_a_round(ask):
+def test_hooks_are_called_once_per_turn_or_round(ask):
     hooked = Hooked()
     response = ask(client_of([PING, PING, "done"], ping, advisor=hooked), "Hi").response
     rounds = ["before 1", "after 1", "next 1", "before 2", "after 2", "next 2", "before 3", "after 3"]
@@ -369,7 +369,7 @@ def test_hooks_are_called_once_a_request_and_once_a_round(ask):
     assert response.finish_reason == "stop, finalized"
 
 
-def test_the_loop_is_finalized_after_a_direct_return_too(ask_pair):
+def test_finalize_loop_runs_after_a_direct_result(ask_pair):
     hooked = Hooked()
     tool = Tool("ping", fn=lambda: "direct", return_direct=True)
     response = ask_pair(client_of([PING], tool, advisor=hooked), "Hi").response
@@ -377,21 +377,21 @@ def test_the_loop_is_finalized_after_a_direct_return_too(ask_pair):
     assert response.finish_reason == "return_direct, finalized"
 
 
-def test_the_loop_is_finalized_after_a_limit_too(ask_pair):
+def test_finalize_loop_runs_after_a_limit(ask_pair):
     hooked = Hooked(limits=ToolCallLimits(total=0))
     response = ask_pair(client_of([PING], ping, advisor=hooked), "Hi").response
     assert hooked.called == ["initialize 0", "before 1", "after 1", "finalize 1", "closed"]
     assert response.finish_reason == "tool_call_limit, finalized"
 
 
-def test_resources_are_closed_after_an_error_and_nothing_is_finalized(ask):
+def test_resources_are_closed_after_an_error(ask):
     hooked = Hooked()
     with pytest.raises(ProviderError):
         ask(client_of([PING, ProviderError("down")], ping, advisor=hooked), "Hi")
     assert hooked.called == ["initialize 0", "before 1", "after 1", "next 1", "before 2", "closed"]
 
 
-def test_resources_are_closed_when_a_stream_is_left():
+def test_resources_are_closed_when_a_stream_is_closed_early():
     hooked = Hooked()
     with client_of(["abc"], ping, advisor=hooked).stream("Hi") as stream:
         next(iter(stream))
@@ -417,7 +417,7 @@ def test_every_turn_has_its_own_state(ask):
     assert [(state.round, state.extra) for state in states] == [(2, {"turn": 1}), (1, {"turn": 2})]
 
 
-def test_hooks_may_be_generators_that_yield_effects(ask):
+def test_hooks_can_be_generators_that_yield_effects(ask):
     class Effectful(ToolCallingAdvisor):
         def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Any, Any, ChatRequest]:
             word = yield Perform(lambda: "initialized")
@@ -466,14 +466,14 @@ def test_hooks_may_be_generators_that_yield_effects(ask):
         ("finalize_loop", "ChatResponse"),
     ],
 )
-def test_a_hook_that_returns_something_else_is_named(ask, hook, kind):
+def test_hooks_must_return_the_expected_type(ask, hook, kind):
     advisor = ToolCallingAdvisor()
     setattr(advisor, hook, lambda *_: None)
     with pytest.raises(ConfigurationError, match=f"the hook {hook} must return a {kind}, got NoneType"):
         ask(client_of([PING, "done"], ping, advisor=advisor), "Hi")
 
 
-def test_an_async_hook_is_refused_with_what_to_do_instead(ask_pair):
+def test_async_hooks_are_rejected(ask_pair):
     class Wrong(ToolCallingAdvisor):
         async def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:  # type: ignore[override]
             return request
@@ -482,7 +482,7 @@ def test_an_async_hook_is_refused_with_what_to_do_instead(ask_pair):
         ask_pair(client_of([PING, "done"], ping, advisor=Wrong()), "Hi")
 
 
-def test_what_before_call_changes_holds_for_the_round_and_its_tools_alone(ask):
+def test_changes_of_before_call_apply_to_one_round(ask):
     class Reveal(ToolCallingAdvisor):
         def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:
             tools = request.tools[: state.round]
@@ -501,7 +501,7 @@ def test_what_before_call_changes_holds_for_the_round_and_its_tools_alone(ask):
     assert notes == [["round 1"], ["round 2"], ["round 3"]]
 
 
-def test_next_instructions_decides_what_is_sent_next_and_the_response_keeps_everything(ask):
+def test_next_instructions_returns_the_next_request(ask):
     class LatestOnly(ToolCallingAdvisor):
         def next_instructions(
             self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
@@ -515,7 +515,7 @@ def test_next_instructions_decides_what_is_sent_next_and_the_response_keeps_ever
     assert tool_results(response) == ["0", "1", "2"]
 
 
-def test_limits_count_all_calls_of_the_turn_whatever_next_instructions_leaves_out(ask_pair):
+def test_limits_count_calls_that_next_instructions_drops(ask_pair):
     class Forgetful(ToolCallingAdvisor):
         def next_instructions(
             self, state: LoopState, request: ChatRequest, response: ChatResponse, batch: ToolBatchResult
@@ -528,7 +528,7 @@ def test_limits_count_all_calls_of_the_turn_whatever_next_instructions_leaves_ou
     assert tool_results(response)[:2] == ["pong", "pong"]
 
 
-def test_a_subclass_decides_which_calls_run(ask):
+def test_a_subclass_can_decide_which_calls_run(ask):
     class Guarded(ToolCallingAdvisor):
         def initialize_loop(self, state: LoopState, request: ChatRequest) -> ChatRequest:
             def intercept(call: ToolCall) -> ToolMessage | None:
@@ -551,7 +551,7 @@ def adds(*numbers: int) -> AssistantMessage:
     return said("", *((f"call {n}", "add", {"a": n, "b": 0}) for n in numbers))
 
 
-def test_a_turn_ends_at_the_limit_of_a_tool_with_the_results_so_far(ask_pair):
+def test_a_turn_ends_at_the_limit_of_a_tool(ask_pair):
     adder = Adder()
     client = client_of(
         [adds(1), adds(2, 3, 4), "never asked"], Tool.from_function(adder, name="add"), advisor=limited(per_tool=2)
@@ -564,7 +564,7 @@ def test_a_turn_ends_at_the_limit_of_a_tool_with_the_results_so_far(ask_pair):
     assert len(sent(client)) == 2
 
 
-def test_calls_after_the_breach_are_answered_not_run_so_that_no_call_is_without_result(ask_pair):
+def test_calls_after_a_limit_are_answered(ask_pair):
     calls = said("", ("1", "add", {"a": 1, "b": 0}), ("2", "add", {"a": 2, "b": 0}), ("3", "ping", {}))
     response = ask_pair(client_of([calls], add, ping, advisor=limited(per_tool=1)), "Hi").response
     assert tool_results(response)[2] == "Not run: the turn ended."
@@ -574,7 +574,7 @@ def test_calls_after_the_breach_are_answered_not_run_so_that_no_call_is_without_
     assert asked == [message.tool_call_id for message in response.messages if isinstance(message, ToolMessage)]
 
 
-def test_a_turn_ends_at_the_limit_of_all_calls(ask_pair):
+def test_a_turn_ends_at_the_total_limit(ask_pair):
     client = client_of(
         [said("", ("1", "ping", {}), ("2", "add", {"a": 1, "b": 1})), PING], ping, add, advisor=limited(total=2)
     )
@@ -583,7 +583,7 @@ def test_a_turn_ends_at_the_limit_of_all_calls(ask_pair):
     assert tool_results(response)[:2] == ["pong", "2"]
 
 
-def test_a_breach_may_be_answered_to_the_model_instead(ask_pair):
+def test_on_limit_answer_answers_the_call(ask_pair):
     script = [adds(1, 2), said("", ("x", "add", {"a": 9, "b": 9}), ("y", "ping", {})), "I see."]
     client = client_of(script, add, ping, advisor=limited(per_tool=1, on_limit="answer"))
     response = ask_pair(client, "Hi").response
@@ -593,14 +593,14 @@ def test_a_breach_may_be_answered_to_the_model_instead(ask_pair):
     assert response.finish_reason == "stop"
 
 
-def test_a_model_that_calls_on_and_on_while_nothing_may_run_is_stopped(ask):
+def test_fruitless_rounds_end_the_turn(ask):
     client = client_of(lambda request: adds(len(request.messages)), add, advisor=limited(total=1, on_limit="answer"))
     response = ask(client, "Hi").response
     assert response.finish_reason == "tool_call_limit"
     assert len(sent(client)) == 12
 
 
-def test_the_defaults_are_forty_calls_of_a_tool_and_a_hundred_and_fifty_in_all(ask_pair):
+def test_default_limits(ask_pair):
     client = client_of(lambda request: adds(len(request.messages)), add)
     response = ask_pair(client, "Hi").response
     assert len(tool_results(response)) == 41
@@ -613,7 +613,7 @@ def test_the_defaults_are_forty_calls_of_a_tool_and_a_hundred_and_fifty_in_all(a
     assert many.response.text == "Not run: the limit of 150 tool calls per turn is reached."
 
 
-def test_a_tool_may_have_a_limit_of_its_own(ask_pair):
+def test_overrides_set_limits_of_single_tools(ask_pair):
     calls = [said("", (f"p{n}", "ping", {}), (f"a{n}", "add", {"a": n, "b": n})) for n in range(3)]
     advisor = limited(per_tool=1, overrides={"add": 2, "ping": None}, max_repeats=None)
     response = ask_pair(client_of(calls, ping, add, advisor=advisor), "Hi").response
@@ -621,14 +621,14 @@ def test_a_tool_may_have_a_limit_of_its_own(ask_pair):
     assert response.text == "Not run: the limit of 2 calls of add per turn is reached."
 
 
-def test_an_excluded_tool_has_no_limit_of_its_own_but_counts_in_the_total(ask_pair):
+def test_exempt_tools_count_towards_the_total(ask_pair):
     advisor = limited(per_tool=1, total=4, exempt=["ping"], max_repeats=None)
     response = ask_pair(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
     assert tool_results(response).count("pong") == 4
     assert response.text == "Not run: the limit of 4 tool calls per turn is reached."
 
 
-def test_without_limits_a_turn_goes_on(ask_pair):
+def test_none_sets_no_limit(ask_pair):
     script = [adds(*range(start, start + 20)) for start in range(0, 200, 20)]
     response = ask_pair(client_of([*script, "done"], add, advisor=limited(per_tool=None, total=None)), "Hi").response
     assert tool_results(response) == [str(n) for n in range(200)]
@@ -650,13 +650,13 @@ def test_calls_of_this_turn_in_the_history_count(ask_pair):
         assert tool_results(response) == [response.text]
 
 
-def test_refused_and_unknown_calls_count_too(ask_pair):
+def test_rejected_and_unknown_calls_count(ask_pair):
     script = [[("unknown", {"n": n})] for n in range(3)]
     response = ask_pair(client_of(script, ping, advisor=limited(per_tool=2)), "Hi").response
     assert response.text == "Not run: the limit of 2 calls of unknown per turn is reached."
 
 
-def test_the_same_call_three_times_in_a_row_is_answered_not_run(ask_pair):
+def test_the_third_repeat_of_a_call_is_answered(ask_pair):
     adder = Adder()
     twice_written = ['{"a": 1, "b": 2}', '{"b":2,"a":1}', '{ "a":1, "b":2 }']
     script = [ToolCall(str(n), "add", text) for n, text in enumerate(twice_written)]
@@ -670,7 +670,7 @@ def test_the_same_call_three_times_in_a_row_is_answered_not_run(ask_pair):
     assert response.text == "done"
 
 
-def test_the_guard_against_going_in_circles_can_be_set_and_switched_off(ask_pair):
+def test_max_repeats_can_be_changed_and_switched_off(ask_pair):
     for identical, ran in ((2, 1), (None, 5)):
         response = ask_pair(
             client_of([*[PING] * 5, "done"], ping, advisor=limited(max_repeats=identical)), "Hi"
@@ -679,7 +679,7 @@ def test_the_guard_against_going_in_circles_can_be_set_and_switched_off(ask_pair
 
 
 @pytest.mark.parametrize("limits", [{}, {"per_tool": None, "total": None}])
-def test_a_model_that_goes_in_circles_for_ever_is_stopped(ask_pair, limits):
+def test_endless_repeats_end_the_turn(ask_pair, limits):
     client = client_of(lambda request: PING, ping, advisor=limited(**limits))
     response = ask_pair(client, "Hi").response
     assert response.finish_reason == "tool_call_limit"
@@ -699,12 +699,12 @@ def test_a_model_that_goes_in_circles_for_ever_is_stopped(ask_pair, limits):
         {"exempt": "add"},
     ],
 )
-def test_limits_that_cannot_work_are_refused(wrong):
+def test_invalid_limits_are_rejected(wrong):
     with pytest.raises(ConfigurationError):
         ToolCallLimits(**wrong)
 
 
-def test_arguments_that_are_nested_too_deeply_are_answered(ask_pair):
+def test_deeply_nested_arguments_are_answered(ask_pair):
     deep = '{"a":' * 5000 + "1" + "}" * 5000
     response = ask_pair(client_of([ToolCall("1", "add", deep), "done"], add), "Hi").response
     assert "nested too deeply" in tool_results(response)[0]
@@ -717,7 +717,7 @@ def direct(name: str, result: Any = "direct") -> Tool:
     return Tool(name, fn=lambda: result, return_direct=True)
 
 
-def test_results_are_the_response_if_every_tool_of_the_batch_says_so(ask):
+def test_direct_results_are_the_response(ask):
     client = client_of([counted(said("", ("1", "a", {}), ("2", "b", {})), 10, 1)], direct("a"), direct("b", {"n": 1}))
     outcome = ask(client, "Hi")
     assert outcome.text_shown == outcome.response.text == 'direct\n{"n":1}'
@@ -732,28 +732,28 @@ def test_results_are_the_response_if_every_tool_of_the_batch_says_so(ask):
     assert len(sent(client)) == 1
 
 
-def test_one_tool_that_does_not_say_so_lets_the_loop_go_on(ask):
+def test_a_batch_with_another_tool_is_not_returned_directly(ask):
     client = client_of([said("", ("1", "a", {}), ("2", "ping", {})), "done"], direct("a"), ping)
     assert ask(client, "Hi").response.text == "done"
 
 
-def test_a_failed_direct_tool_lets_the_loop_go_on(ask_pair):
+def test_a_failed_direct_tool_is_not_returned_directly(ask_pair):
     tool = Tool.from_function(fail, return_direct=True)
     response = ask_pair(client_of([[("fail", {})], "Sorry."], tool), "Hi").response
     assert tool_results(response) == ["LookupError: no such thing"]
     assert response.text == "Sorry."
 
 
-def test_a_later_round_may_return_directly(ask_pair):
+def test_a_later_round_can_return_directly(ask_pair):
     outcome = ask_pair(client_of([PING, [("a", {})]], ping, direct("a")), "Hi")
     assert outcome.response.text == outcome.text_shown == "direct"
     assert tool_results(outcome.response) == ["pong", "direct"]
 
 
-# --- one more round? -------------------------------------------------------------------------------------------------
+# --- should_continue -------------------------------------------------------------------------------------------------
 
 
-def test_a_predicate_may_end_the_loop_before_tools_are_run(ask):
+def test_should_continue_can_end_the_loop(ask):
     adder = Adder()
     advisor = ToolCallingAdvisor(should_continue=lambda response: False)
     response = ask(client_of([adds(1)], Tool.from_function(adder, name="add"), advisor=advisor), "Hi").response
@@ -761,7 +761,7 @@ def test_a_predicate_may_end_the_loop_before_tools_are_run(ask):
     assert adder.asked == []
 
 
-def test_a_predicate_may_ask_for_a_round_without_calls(ask):
+def test_should_continue_can_add_a_round(ask):
     advisor = ToolCallingAdvisor(should_continue=lambda response: response.text == "to be continued")
     client = client_of(["to be continued", "the end"], advisor=advisor)
     response = ask(client, "Hi").response
@@ -770,7 +770,7 @@ def test_a_predicate_may_ask_for_a_round_without_calls(ask):
     assert [message.role for message in sent(client)[1].messages] == ["user", "assistant"]
 
 
-def test_of_several_candidates_the_first_with_calls_counts(ask_pair):
+def test_the_first_candidate_with_tool_calls_is_used(ask_pair):
     answers = [AssistantMessage("no calls"), adds(1), adds(2)]
     adder = Adder()
     client = client_of([ChatResponse.from_candidates(answers), "done"], Tool.from_function(adder, name="add"))
@@ -782,7 +782,7 @@ def test_of_several_candidates_the_first_with_calls_counts(ask_pair):
 
 
 @pytest.mark.parametrize("where", ["client", "call"])
-def test_without_the_loop_the_caller_drives_the_rounds(ask, where):
+def test_an_application_can_drive_the_rounds(ask, where):
     script = [adds(1), "done"]
     client = client_of(script, add, tool_calling=where != "client")
     options = {"tool_calling": False} if where == "call" else {}
@@ -795,19 +795,19 @@ def test_without_the_loop_the_caller_drives_the_rounds(ask, where):
     assert final.text == "done"
 
 
-def test_the_loop_can_be_left_out_though_the_advisor_is_there(ask_pair):
+def test_tool_calling_false_removes_the_tool_advisor(ask_pair):
     hooked = Hooked()
     client = client_of([adds(1)], add, advisor=hooked)
     assert ask_pair(client, "Hi", tool_calling=False).response.tool_calls
     assert hooked.called == []
 
 
-def test_the_loop_can_be_put_in_for_one_call(ask_pair):
+def test_tool_calling_can_be_enabled_for_one_call(ask_pair):
     client = client_of([adds(1), "done"], add, tool_calling=False)
     assert ask_pair(client, "Hi", tool_calling=True).response.text == "done"
 
 
-def test_two_tool_advisors_are_refused_with_their_names_and_orders(ask_pair):
+def test_two_tool_advisors_are_rejected(ask_pair):
     with pytest.raises(ConfigurationError, match=r"got 2: Hooked\(order=5\), ToolCallingAdvisor\(order=300\)"):
         ChatClient(ScriptedChatModel(), advisors=[ToolCallingAdvisor(), Hooked(order=5)])
     client = client_of(["x"], advisor=ToolCallingAdvisor())
@@ -815,7 +815,7 @@ def test_two_tool_advisors_are_refused_with_their_names_and_orders(ask_pair):
         ask_pair(client, "Hi", advisors=[Hooked()])
 
 
-def test_advisors_outside_the_loop_see_the_turn_and_those_inside_every_round(ask):
+def test_outer_advisors_see_the_turn_and_inner_ones_every_round(ask):
     seen: dict[int, list[int]] = {1: [], 400: []}
 
     class Count:
@@ -831,7 +831,7 @@ def test_advisors_outside_the_loop_see_the_turn_and_those_inside_every_round(ask
     assert seen == {1: [1], 400: [1, 3]}
 
 
-def test_hooks_of_a_turn_are_found_by_partial_too(ask):
+def test_hooks_can_be_partials(ask):
     advisor = ToolCallingAdvisor()
     advisor.finalize_loop = partial(_finalized, "by partial")  # type: ignore[method-assign]  # wrong on purpose
     assert ask(client_of(["done"], advisor=advisor), "Hi").response.finish_reason == "by partial"

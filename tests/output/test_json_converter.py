@@ -1,4 +1,4 @@
-"""Reading JSON answers: whatever stands around them, as any type; and the schemas that ask for them."""
+"""JSON answers: extraction, parsing as any type, and schemas."""
 
 from __future__ import annotations
 
@@ -355,7 +355,7 @@ def test_strict_schemas_work_for_schemas_of_any_origin() -> None:
 
 
 def parts(schema: Any) -> list[dict[str, Any]]:
-    """Every schema within a schema, names of properties apart."""
+    """Yield every schema within a schema."""
     found = [schema]
     for key, value in schema.items():
         if key in ("properties", "$defs"):

@@ -1,4 +1,4 @@
-"""Structured output: answers of a type in every driver, checked, asked for again, and never at the tools' expense."""
+"""Structured output: typed answers, validation, retries, and the tool loop."""
 
 from __future__ import annotations
 
@@ -640,7 +640,7 @@ def test_a_converter_can_name_its_schema():
 
 @pytest.fixture
 def wire():
-    """Asks a real adapter over the wire format; gives what was sent."""
+    """Return a function that calls a real adapter and returns the response and the requests sent."""
     pytest.importorskip("openai")
 
     def connect(ask: Any, *steps: Any, model_options: Any = None, **arguments: Any) -> tuple[ChatResponse, list[Any]]:

@@ -1,4 +1,4 @@
-"""Executing a batch of tool calls, by threads and by tasks."""
+"""Execution of a batch of tool calls, with threads and with tasks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LONG = 30.0  # seconds a test would wait at most, if something were broken
 
 
 class Execute:
-    """Executes a batch in one of the ways there are."""
+    """Executes a batch with threads, asyncio or trio."""
 
     def __init__(self, backend: str | None) -> None:
         self.backend = backend
@@ -58,7 +58,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def release() -> Iterator[threading.Event]:
-    """An event for tools to wait on; set at the end, so that no thread is left behind."""
+    """An event for tools to wait on. It is set at the end, so that no thread remains."""
     event = threading.Event()
     yield event
     event.set()
@@ -79,7 +79,7 @@ def contents(result: ToolBatchResult) -> list[str]:
 
 
 def twin(name: str, body: Callable[[], Any], *, is_async: bool, **options: Any) -> Tool:
-    """A sync or an async tool that does the same."""
+    """Return a sync or an async tool with the same function."""
 
     async def fn() -> Any:
         return body()
@@ -93,7 +93,7 @@ echo = Tool("echo", fn=lambda text: text)
 # --- results ---------------------------------------------------------------------------------------------------------
 
 
-def test_results_come_in_call_order_with_the_models_ids(execute):
+def test_results_are_in_call_order(execute):
     second_done = threading.Event()
 
     def first() -> str:
@@ -109,11 +109,11 @@ def test_results_come_in_call_order_with_the_models_ids(execute):
     assert result.messages == (ToolMessage("x", "first", "first"), ToolMessage("a", "second", "second"))
 
 
-def test_an_empty_batch_gives_no_results(execute):
+def test_an_empty_batch_has_no_results(execute):
     assert execute() == ToolBatchResult(())
 
 
-def test_calls_of_a_batch_run_at_the_same_time(execute):
+def test_calls_of_a_batch_run_concurrently(execute):
     meet = threading.Barrier(3)
 
     def wait_for_the_others(n: int) -> int:
@@ -124,7 +124,7 @@ def test_calls_of_a_batch_run_at_the_same_time(execute):
     assert contents(result) == ["0", "1", "2"]
 
 
-def test_async_and_sync_tools_of_a_batch_run_at_the_same_time(backend):
+def test_async_and_sync_tools_run_concurrently(backend):
     sync_ran, async_ran = threading.Event(), threading.Event()
 
     def blocking() -> str:
@@ -142,20 +142,20 @@ def test_async_and_sync_tools_of_a_batch_run_at_the_same_time(backend):
     assert contents(Execute(backend)(("awaiting", {}), ("blocking", {}), tools=tools)) == ["async", "sync"]
 
 
-def test_two_hundred_calls_are_one_batch(execute):
+def test_a_batch_can_have_two_hundred_calls(execute):
     result = execute(*[("echo", {"text": str(n)}) for n in range(200)], tools=[echo])
     assert contents(result) == [str(n) for n in range(200)]
     assert [message.tool_call_id for message in result.messages] == [f"call_{n}" for n in range(200)]
 
 
-def test_calls_with_one_id_all_get_their_results(execute):
+def test_calls_with_equal_ids_all_get_results(execute):
     calls = [ToolCall.from_dict("same", "echo", {"text": text}) for text in "abc"]
     result = execute(*calls, tools=[echo])
     assert [(message.tool_call_id, message.text) for message in result.messages] == [("same", text) for text in "abc"]
 
 
 @pytest.mark.parametrize(("value", "content"), [(None, "Done"), ("", ""), ("text", "text"), ({"a": [1]}, '{"a":[1]}')])
-def test_what_a_tool_returns_is_converted(execute, value, content):
+def test_return_values_are_converted(execute, value, content):
     assert contents(execute(("give", {}), tools=[Tool("give", fn=lambda: value)])) == [content]
 
 
@@ -165,7 +165,7 @@ def test_media_stay_with_their_result(execute):
     assert message.media == (picture,)
 
 
-def test_a_converter_that_fails_is_an_error_of_the_tool(execute):
+def test_an_error_of_a_converter_is_answered(execute):
     tool = Tool("give", fn=lambda: 1, result_converter=lambda value: value / 0)
     (message,) = execute(("give", {}), tools=[tool]).messages
     assert message.is_error
@@ -173,12 +173,12 @@ def test_a_converter_that_fails_is_an_error_of_the_tool(execute):
 
 
 @pytest.mark.parametrize("arguments", ["", "  ", "{}", "null"])
-def test_no_arguments_are_an_empty_object(execute, arguments):
+def test_empty_arguments_are_an_empty_object(execute, arguments):
     assert contents(execute(ToolCall("1", "ping", arguments), tools=[Tool("ping", fn=lambda: "pong")])) == ["pong"]
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "{", '"text"', "7", '{"n": "many"}', "{}", '{"n": 1, "m": 2}'])
-def test_arguments_that_do_not_fit_are_answered_and_nothing_is_run(execute, arguments):
+def test_invalid_arguments_are_answered(execute, arguments):
     ran: list[int] = []
 
     def count(n: int) -> None:
@@ -191,7 +191,7 @@ def test_arguments_that_do_not_fit_are_answered_and_nothing_is_run(execute, argu
     assert ran == []
 
 
-def test_a_tool_knows_its_call_and_its_session(execute):
+def test_tool_context_has_call_and_session(execute):
     seen: list[Any] = []
 
     def look(ctx: ToolContext) -> None:
@@ -203,17 +203,17 @@ def test_a_tool_knows_its_call_and_its_session(execute):
     assert seen == [({"user": 7}, "id-1", "look", "s", "t")]
 
 
-# --- what is not run -------------------------------------------------------------------------------------------------
+# --- calls that do not run--------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_name_is_answered_with_the_closest_ones_and_the_others_run(execute):
+def test_an_unknown_name_is_answered_with_the_closest_names(execute):
     tools = [echo, Tool("get_weather", fn=lambda: "rain")]
     result = execute(("getWeather", {}), ("echo", {"text": "a"}), tools=tools)
     assert contents(result) == ["There is no tool 'getWeather'. Did you mean 'get_weather'?", "a"]
     assert [message.is_error for message in result.messages] == [True, False]
 
 
-def test_an_unknown_name_unlike_any_other_is_answered_with_what_there_is(execute):
+def test_an_unknown_name_is_answered_with_the_available_names(execute):
     tools = [Tool(f"tool_{n:02}", fn=lambda: None) for n in range(25)]
     (content,) = contents(execute(("zzz", {}), tools=tools))
     assert content.startswith("There is no tool 'zzz'. Available: tool_00, tool_01,")
@@ -222,25 +222,25 @@ def test_an_unknown_name_unlike_any_other_is_answered_with_what_there_is(execute
 
 
 @pytest.mark.parametrize("known", [[], ["echo"], ["x_echo"]])
-def test_an_unknown_name_of_any_length_is_answered_briefly(execute, known):
+def test_long_unknown_names_are_shortened(execute, known):
     tools = [Tool(name, fn=lambda: None) for name in known]
     (content,) = contents(execute(("x" * 9_995 + "_echo", {}), tools=tools))
     assert content.startswith(f"There is no tool '{'x' * 97}…'")
     assert len(content) < 200
 
 
-def test_calls_that_were_answered_before_are_not_run(execute):
+def test_answered_calls_are_not_run(execute):
     answer = ToolMessage("call_0", "echo", "not run", is_error=True)
     result = execute(("echo", {"text": "a"}), ("echo", {"text": "b"}), tools=[echo], answers={0: answer})
     assert contents(result) == ["not run", "b"]
 
 
-def test_a_batch_in_which_everything_was_answered_runs_nothing(execute):
+def test_a_fully_answered_batch_runs_nothing(execute):
     answer = ToolMessage("call_0", "echo", "not run", is_error=True)
     assert execute(("echo", {}), tools=[echo], answers={0: answer}).messages == (answer,)
 
 
-def test_a_definition_without_a_function_is_an_error_for_the_model(execute):
+def test_a_tool_without_a_function_is_an_error(execute):
     (message,) = execute(("listed", {}), tools=[Tool("listed", parameters={"type": "object"})]).messages
     assert message.is_error
     assert "without a function" in message.text
@@ -269,7 +269,7 @@ class Overlap:
         return n
 
 
-def test_tools_that_may_not_overlap_run_one_after_the_other_in_call_order(execute):
+def test_serial_tools_run_in_call_order(execute):
     overlap = Overlap()
     tools = [Tool(name, fn=overlap.__call__, concurrent=False) for name in ("a", "b")]
     result = execute(*[("ab"[n % 2], {"n": n}) for n in range(50)], tools=tools)
@@ -278,14 +278,14 @@ def test_tools_that_may_not_overlap_run_one_after_the_other_in_call_order(execut
     assert contents(result) == [str(n) for n in range(50)]
 
 
-def test_a_source_is_a_lane_of_its_own(execute):
+def test_each_source_has_its_own_lane(execute):
     meet = threading.Barrier(2)
     tools = [Tool(source, fn=lambda: meet.wait(LONG), source=source, concurrent=False) for source in ("one", "two")]
     result = execute(("one", {}), ("two", {}), tools=tools)
     assert not any(message.is_error for message in result.messages)
 
 
-def test_async_tools_that_may_not_overlap_run_one_after_the_other(backend):
+def test_serial_async_tools_run_one_after_the_other(backend):
     events: list[str] = []
 
     async def step(n: int) -> None:
@@ -309,7 +309,7 @@ def fails(error: BaseException) -> Callable[[], Any]:
 
 
 @pytest.mark.parametrize("concurrent", [True, False])
-def test_one_failing_call_does_not_drop_its_siblings(execute, concurrent):
+def test_a_failing_call_does_not_affect_the_others(execute, concurrent):
     tools = [
         Tool("fail", fn=fails(LookupError("no such thing")), concurrent=concurrent),
         Tool("echo", fn=lambda text: text, concurrent=concurrent),
@@ -319,7 +319,7 @@ def test_one_failing_call_does_not_drop_its_siblings(execute, concurrent):
     assert [message.is_error for message in result.messages] == [False, True, False]
 
 
-def test_an_exception_that_is_answered_is_logged_with_its_traceback(execute, caplog):
+def test_answered_exceptions_are_logged(execute, caplog):
     caplog.set_level(logging.DEBUG, "toolsearch.loop.execution.call")
     error = LookupError("no such thing")
     execute(("fail", {}), ("nothing", {}), ("echo", {"wrong": 1}), tools=[Tool("fail", fn=fails(error)), echo])
@@ -329,7 +329,7 @@ def test_an_exception_that_is_answered_is_logged_with_its_traceback(execute, cap
     assert record.exc_info[1] is error
 
 
-def test_an_exception_that_is_raised_is_not_logged(execute, caplog):
+def test_raised_exceptions_are_not_logged(execute, caplog):
     caplog.set_level(logging.DEBUG, "toolsearch.loop.execution.call")
     with pytest.raises(LookupError):
         execute(("fail", {}), tools=[Tool("fail", fn=fails(LookupError()))], raise_on_error=True)
@@ -343,7 +343,7 @@ def test_an_exception_is_answered_with_its_type_and_text(execute, error):
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_an_error_that_would_end_a_generator_is_an_error_of_the_tool(execute, is_async):
+def test_stop_iteration_is_an_error_of_the_tool(execute, is_async):
     if is_async and execute.backend is None:
         execute = Execute("asyncio")
     tool = twin("fail", lambda: next(iter(())), is_async=is_async)
@@ -353,7 +353,7 @@ def test_an_error_that_would_end_a_generator_is_an_error_of_the_tool(execute, is
 
 
 @pytest.mark.parametrize("raise_on_error", [True, (LookupError,), (ValueError, KeyError)])
-def test_errors_that_are_to_be_raised_are_after_the_siblings_have_run(execute, raise_on_error):
+def test_errors_are_raised_after_the_other_calls(execute, raise_on_error):
     ran: list[str] = []
     error = KeyError("gone")
     tools = [Tool("fail", fn=fails(error)), Tool("note", fn=lambda: ran.append("sibling"))]
@@ -364,12 +364,12 @@ def test_errors_that_are_to_be_raised_are_after_the_siblings_have_run(execute, r
 
 
 @pytest.mark.parametrize("raise_on_error", [False, (ValueError,)])
-def test_errors_of_other_types_are_answered(execute, raise_on_error):
+def test_raise_on_error_answers_errors_of_other_types(execute, raise_on_error):
     result = execute(("fail", {}), tools=[Tool("fail", fn=fails(KeyError("gone")))], raise_on_error=raise_on_error)
     assert contents(result) == ["KeyError: 'gone'"]
 
 
-def test_answers_to_errors_may_be_worded_by_the_application(execute):
+def test_on_error_must_return_a_string(execute):
     def worded(call: ToolCall, error: Exception) -> str:
         if isinstance(error, KeyError):
             raise error
@@ -389,7 +389,7 @@ def test_answers_to_errors_may_be_worded_by_the_application(execute):
         execute(("fail", {}), tools=tools, on_error=worded, raise_on_error=(ValueError,))
 
 
-def test_of_several_errors_to_raise_the_first_in_call_order_is_raised(execute):
+def test_the_first_error_in_call_order_is_raised(execute):
     later = threading.Event()
 
     def first() -> None:
@@ -409,20 +409,20 @@ def test_of_several_errors_to_raise_the_first_in_call_order_is_raised(execute):
         )
 
 
-def test_wrong_arguments_and_timeouts_are_for_the_model_even_if_errors_are_raised(execute, release):
+def test_argument_errors_and_timeouts_are_always_answered(execute, release):
     tools = [Tool.from_function(lambda n: n, name="count", description="Count."), _slow(release)]
     result = execute(ToolCall("1", "count", "[]"), ("slow", {}), ("none", {}), tools=tools, raise_on_error=True)
     assert all(message.is_error for message in result.messages)
 
 
 class Exit(BaseException):
-    """Like `SystemExit`, but nothing outside takes notice of it."""
+    """A base exception that, unlike `SystemExit`, has no special meaning."""
 
 
 @pytest.mark.parametrize("kind", [Exit, KeyboardInterrupt, SystemExit, asyncio.CancelledError])
 @pytest.mark.parametrize("siblings", [0, 2])
 @pytest.mark.parametrize("is_async", [False, True])
-def test_what_is_no_exception_is_always_raised(execute, kind, siblings, is_async):
+def test_base_exceptions_are_always_raised(execute, kind, siblings, is_async):
     if is_async and execute.backend is None:
         execute = Execute("asyncio")
     error = kind("out")
@@ -433,7 +433,7 @@ def test_what_is_no_exception_is_always_raised(execute, kind, siblings, is_async
 
 
 @pytest.mark.parametrize("timeout", [None, LONG])
-def test_what_is_no_exception_stops_what_was_not_begun_yet(execute, timeout):
+def test_base_exceptions_stop_the_remaining_calls(execute, timeout):
     ran: list[str] = []
     tools = [
         Tool("fail", fn=fails(Exit("out")), concurrent=False, timeout=timeout),
@@ -451,13 +451,13 @@ def _slow(release: threading.Event, **options: Any) -> Tool:
     return Tool("slow", fn=lambda: release.wait(LONG), timeout=0.01, **options)
 
 
-def test_a_sync_tool_that_takes_too_long_is_answered_and_its_siblings_are_not(execute, release):
+def test_a_timeout_does_not_affect_other_calls(execute, release):
     result = execute(("slow", {}), ("echo", {"text": "a"}), tools=[_slow(release), echo])
     assert contents(result) == ["slow did not answer within 0.01 seconds; it may still be running.", "a"]
     assert result.messages[0].is_error
 
 
-def test_an_async_tool_that_takes_too_long_is_cancelled(backend):
+def test_a_timeout_cancels_an_async_tool(backend):
     cancelled: list[str] = []
 
     async def slow() -> None:
@@ -472,7 +472,7 @@ def test_an_async_tool_that_takes_too_long_is_cancelled(backend):
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_tool_within_its_time_answers(execute, is_async):
+def test_a_tool_within_its_timeout_answers(execute, is_async):
     if is_async and execute.backend is None:
         execute = Execute("asyncio")
     tool = twin("quick", lambda: VARIABLE.get(), is_async=is_async, timeout=LONG)
@@ -483,13 +483,13 @@ def test_a_tool_within_its_time_answers(execute, is_async):
         VARIABLE.reset(token)
 
 
-def test_an_error_of_a_tool_with_a_timeout_is_its_own(execute):
+def test_an_error_of_a_tool_with_a_timeout_is_answered(execute):
     tool = Tool("fail", fn=fails(TimeoutError("the server's")), timeout=LONG)
     assert contents(execute(("fail", {}), tools=[tool])) == ["TimeoutError: the server's"]
 
 
-def test_waiting_for_a_free_thread_does_not_count(release):
-    """A tool's time begins when the tool does, also where other work takes all threads."""
+def test_the_timeout_excludes_waiting_for_a_thread(release):
+    """The timeout starts when the tool starts, also if all threads are busy."""
     clock = MockClock()  # stands still, except when it is told to jump
     begun = threading.Event()
 
@@ -529,20 +529,20 @@ def test_a_single_sync_call_stays_on_the_callers_thread():
     assert content == str(threading.get_ident())
 
 
-def test_the_first_of_several_does_too():
+def test_the_first_of_several_calls_stays_on_the_callers_thread():
     calls = [("where", {})] * 5
     result = run_batch(batch_of(*calls, tools=[Tool("where", fn=lambda: threading.get_ident())]))
     assert contents(result)[0] == str(threading.get_ident())
 
 
-def test_a_single_call_beside_answered_ones_stays_on_the_callers_thread():
+def test_the_only_unanswered_call_stays_on_the_callers_thread():
     answer = ToolMessage("call_0", "where", "not run", is_error=True)
     where = Tool("where", fn=lambda: threading.get_ident())
     result = run_batch(batch_of(("where", {}), ("where", {}), tools=[where], answers={0: answer}))
     assert contents(result)[1] == str(threading.get_ident())
 
 
-def test_sync_tools_leave_the_thread_of_the_event_loop_free(backend):
+def test_sync_tools_do_not_block_the_event_loop(backend):
     calls = [("where", {})] * 3
     result = Execute(backend)(*calls, tools=[Tool("where", fn=lambda: threading.get_ident())])
     assert str(threading.get_ident()) not in contents(result)
@@ -558,7 +558,7 @@ def test_context_variables_are_copied_to_every_call(execute, number):
     assert contents(result) == ["the caller's"] * number
 
 
-def test_a_variable_set_by_one_call_is_not_seen_by_its_siblings(execute):
+def test_context_variables_of_a_call_are_not_shared(execute):
     meet = threading.Barrier(4)
 
     def write_then_read(n: int) -> str:
@@ -575,7 +575,7 @@ def test_a_variable_set_by_one_call_is_not_seen_by_its_siblings(execute):
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_cancelling_leaves_a_slow_sync_tool_behind(backend, release, number):
+def test_cancelling_abandons_a_slow_sync_tool(backend, release, number):
     finished: list[str] = []
 
     async def main() -> None:
@@ -629,7 +629,7 @@ def test_cancelling_the_task_cancels_the_batch(release, number, is_async):
     asyncio.run(main())
 
 
-# --- async tools in sync drivers, and the other way round -----------------------------------------------------------
+# --- async tools in sync drivers, and vice versa --------------------------------------------------------------------
 
 
 async def _later(n: int = 1) -> int:
@@ -638,7 +638,7 @@ async def _later(n: int = 1) -> int:
 
 
 @pytest.mark.parametrize("siblings", [0, 2])
-def test_threads_refuse_async_tools_before_anything_is_run(siblings):
+def test_threads_reject_async_tools_before_any_call(siblings):
     ran: list[str] = []
     tools = [Tool.from_function(_later, name="later"), Tool("note", fn=lambda: ran.append("ran"))]
     with pytest.raises(AsyncCallableError, match=r"tool 'later' must not be async .* use acall"):
@@ -646,18 +646,18 @@ def test_threads_refuse_async_tools_before_anything_is_run(siblings):
     assert ran == []
 
 
-def test_threads_refuse_what_turns_out_to_be_async():
+def test_threads_reject_awaitable_results():
     with pytest.raises(AsyncCallableError, match="use acall"):
         run_batch(batch_of(("later", {}), tools=[Tool("later", fn=lambda: _later())]))
 
 
 @pytest.mark.parametrize("timeout", [None, LONG])
-def test_tasks_await_what_turns_out_to_be_async(backend, timeout):
+def test_tasks_await_awaitable_results(backend, timeout):
     tools = [Tool("later", fn=lambda: _later(7), timeout=timeout)]
     assert contents(Execute(backend)(("later", {}), tools=tools)) == ["7"]
 
 
-def test_tasks_await_the_async_twin_of_a_sync_function(backend):
+def test_tasks_prefer_the_async_function_of_a_tool(backend):
     tool = Tool("twin", fn=lambda n: "sync", afn=_later)
     assert contents(Execute(backend)(("twin", {"n": 3}), tools=[tool])) == ["3"]
     assert contents(run_batch(batch_of(("twin", {"n": 3}), tools=[tool]))) == ["sync"]
@@ -677,7 +677,7 @@ def test_tasks_await_the_async_twin_of_a_sync_function(backend):
         ([("echo", {"text": "a"})], False),
     ],
 )
-def test_a_batch_is_returned_directly_if_all_its_tools_say_so_and_none_failed(execute, calls, direct):
+def test_a_batch_of_direct_tools_is_returned_directly(execute, calls, direct):
     tools = [
         Tool("direct", fn=lambda: "x", return_direct=True),
         Tool("failing", fn=fails(ValueError("x")), return_direct=True),

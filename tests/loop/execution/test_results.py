@@ -1,4 +1,4 @@
-"""From what a tool returned to what the model reads."""
+"""Conversion of return values of tools for the model."""
 
 import dataclasses
 import datetime
@@ -70,11 +70,11 @@ class User(BaseModel):
     ],
     ids=str,
 )
-def test_text_stays_and_the_rest_is_json(value, text):
+def test_text_is_kept_and_other_values_become_json(value, text):
     assert convert(value) == (text, ())
 
 
-def test_objects_that_json_does_not_know_are_their_text():
+def test_other_objects_become_their_text():
     class Thing:
         def __str__(self) -> str:
             return "a thing"
@@ -83,7 +83,7 @@ def test_objects_that_json_does_not_know_are_their_text():
     assert convert(ValueError("no")) == ('"no"', ())
 
 
-def test_an_object_that_cannot_be_written_at_all_does_not_fail_the_call():
+def test_an_object_without_text_does_not_fail_the_call():
     class Broken:
         def __str__(self) -> str:
             raise RuntimeError("no")
@@ -91,7 +91,7 @@ def test_an_object_that_cannot_be_written_at_all_does_not_fail_the_call():
     assert convert(Broken()) == ('"<Broken>"', ())
 
 
-def test_arrays_are_lists():
+def test_arrays_become_lists():
     class Array:
         def tolist(self) -> list[int]:
             return [1, 2]
@@ -99,13 +99,13 @@ def test_arrays_are_lists():
     assert convert({"values": Array()}) == ('{"values":[1,2]}', ())
 
 
-def test_a_circle_does_not_fail_the_call():
+def test_a_circular_reference_does_not_fail_the_call():
     circle: list = []
     circle.append(circle)
     assert convert(circle) == ("[[...]]", ())
 
 
-def test_sets_are_written_in_one_order_whatever_the_hash_seed():
+def test_sets_are_sorted():
     code = (
         "from toolsearch.loop.execution.results import convert_result; from toolsearch.tools.tool_type import Tool; "
         "print(convert_result({'tags': {'a', 'b', 'c', 'd', 'e'}}, Tool('t'))[0])"
@@ -119,7 +119,7 @@ def test_sets_are_written_in_one_order_whatever_the_hash_seed():
     assert seen == {'{"tags":["a","b","c","d","e"]}\n'}
 
 
-def test_a_set_of_mixed_types_is_written():
+def test_a_set_of_mixed_types_is_sorted():
     assert json.loads(convert({1, "a", None, (2, 3)})[0]) == [None, 1, [2, 3], "a"]
 
 
@@ -134,23 +134,23 @@ def test_a_set_of_mixed_types_is_written():
         (b"\xff\xfe\xfd", "application/octet-stream"),
     ],
 )
-def test_bytes_become_media_of_their_kind(data, kind):
+def test_bytes_become_media(data, kind):
     for value in (data, bytearray(data), memoryview(data)):
         assert convert(value) == (f"[{kind}, {len(data)} bytes]", (Media(kind, data),))
 
 
-def test_media_stay_and_are_named_in_the_text():
+def test_media_are_kept_and_named_in_the_text():
     link = Media("image/png", url="https://example.com/a.png")
     assert convert(link) == ("[image/png, https://example.com/a.png]", (link,))
 
 
-def test_a_list_may_mix_text_media_and_data():
+def test_a_list_can_mix_text_media_and_data():
     text, media = convert(["Here it is:", PNG, {"size": 2}])
     assert text == 'Here it is:\n[image/png, 16 bytes]\n{"size":2}'
     assert media == (Media("image/png", PNG),)
 
 
-def test_an_image_object_is_saved_as_png():
+def test_image_objects_become_png():
     class Image:
         mode, size = "CMYK", (1, 1)
 
@@ -167,7 +167,7 @@ def test_an_image_object_is_saved_as_png():
     assert convert(Image()) == ("[image/png, 10 bytes]", (Media("image/png", b"RGB as PNG"),))
 
 
-def test_a_tools_own_converter_comes_first():
+def test_result_converter_is_used_first():
     picture = Media("image/png", PNG)
     assert convert(None, result_converter=lambda value: f"got {value}") == ("got None", ())
     assert convert(1, result_converter=lambda _: ("see", picture)) == ("see", (picture,))
@@ -175,7 +175,7 @@ def test_a_tools_own_converter_comes_first():
 
 
 @pytest.mark.parametrize("wrong", [None, 3, ("text", 3), ("text", ["no media"]), ("a", "b"), ["text"]])
-def test_a_converter_that_returns_something_else_is_named(wrong):
+def test_invalid_results_of_a_converter_are_rejected(wrong):
     with pytest.raises(ConfigurationError, match="result_converter of tool 'act'"):
         convert(1, result_converter=lambda _: wrong)
 
@@ -187,7 +187,7 @@ def test_lone_surrogates_are_replaced(value):
     text.encode()
 
 
-def test_halves_of_a_pair_are_joined():
+def test_surrogate_pairs_are_joined():
     assert convert("\ud83d\ude00") == ("😀", ())
 
 
@@ -198,7 +198,7 @@ def test_halves_of_a_pair_are_joined():
         max_leaves=10,
     )
 )
-def test_every_value_becomes_text_that_can_be_sent(value):
+def test_every_value_becomes_text(value):
     text, media = convert(value)
     text.encode()
     assert all(isinstance(item, Media) for item in media)
