@@ -18,7 +18,8 @@ class Advisor(Protocol):
     """A step between a client and its model, written as a plain generator that yields effects.
 
     An advisor can also change streamed text. If it keeps no state for that, it implements `ChunkTransformer` itself.
-    Otherwise it implements `ChunkTransformerFactory`. One advisor serves any number of turns at once, so it must not keep the state of a turn.
+    Otherwise it implements `ChunkTransformerFactory`. One advisor serves any number of turns at once, so it must not
+    keep the state of a turn.
 
     Attributes:
         order: Position in the chain. Advisors with a lower order are outer: they receive a request earlier and its

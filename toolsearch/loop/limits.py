@@ -33,7 +33,7 @@ class ToolCallLimits:
         overrides: Other limits for single tools, by name. None sets no limit.
         exempt: Names of tools without a limit of their own. Their calls count towards `total`.
         on_limit: ``"end"`` ends the turn with the finish reason ``tool_call_limit``. ``"answer"`` answers the call
-            with a text about the limit, and the turn goes on.
+            with a sentence about the limit, and the turn goes on.
         max_repeats: A call that repeats the same name and arguments this many times in a row is answered instead of
             run. None switches the guard off.
 
@@ -72,7 +72,7 @@ class ToolCallLimits:
 
 @dataclass(frozen=True, slots=True)
 class _Rejection:
-    """A call that must not run: a text that explains it to the model, and whether the turn ends."""
+    """A call that must not run: an explanation for the model, and whether the turn ends."""
 
     text: str
     ends_turn: bool
@@ -129,7 +129,7 @@ class CallCounter:
         return _Rejection(limited or repeated or "", ends_turn)
 
     def _count_repeat(self, call: ToolCall) -> str | None:
-        """Compare a call with the one before. Return a text for the model if it was repeated too often."""
+        """Compare a call with the one before. Return an explanation for the model if it was repeated too often."""
         arguments = _canonical_json(call.arguments)
         self._repeats = self._repeats + 1 if self._latest == (call.name, arguments) else 1
         self._latest = (call.name, arguments)

@@ -125,7 +125,7 @@ class ToolCallingAdvisor:
         return response
 
     def before_tool(self, state: LoopState, request: ChatRequest, call: ToolCall) -> Hook[str | None]:
-        """Return None to run a call, or a text that answers it instead.
+        """Return None to run a call, or a string that answers it instead.
 
         Called before each tool runs, also in `ChatClient.run_tools`. To ask a person, yield ``Perform(ask)`` and use
         its result.
