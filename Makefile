@@ -1,7 +1,8 @@
 # make demo    install into .venv, MCP servers into .venv-servers, and measure what tool search saves on their tools
 # make demo EXTRAS=vector   the same with search by meaning too
 # make test    everything the tests need, then the tests;  make lint: ruff, mypy, pyright
-# make bench   speed and memory against their targets, on a machine with nothing else to do (some minutes)
+# make bench   speed and memory as ratios to baselines of the same run, and compared with the last saved run; only the
+#              ratios can fail (some minutes, on an idle machine)
 # make docs    the documentation site in build/site, with an API reference from the docstrings; a warning fails it
 # make readme  the tables of README.md and docs/benchmarks.md from the committed results
 # Stamps under the environments' folders make a second run quick.
@@ -11,6 +12,9 @@ EXTRAS ?=
 RESULTS ?= build/savings.json
 # Files are spread over two processes; a file's tests stay together, so that the real model is loaded by few of them.
 PYTEST_ARGS ?= -n 2 --dist loadfile
+
+# Saved runs of `make bench`. They are not committed, since times of other machines say nothing.
+BENCH_RUNS = build/benchmarks
 
 # Percent of lines that the tests run; code in child processes (MCP servers) does not count.
 MIN_COVERAGE = 90
@@ -34,8 +38,12 @@ servers: .venv-servers/.installed
 test: .venv/.test
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --cov --cov-report= --cov-fail-under=$(MIN_COVERAGE)
 
+# The first run has no saved run to compare with. A warning of the plugin is not an error here.
 bench: .venv/.test
-	$(BIN)/python -m pytest -q benchmarks/bench_*.py
+	$(BIN)/python -m pytest -q toolsearch/benchmarks/speed/bench_*.py \
+		-W default::pytest_benchmark.logger.PytestBenchmarkWarning \
+		--benchmark-storage=$(BENCH_RUNS) --benchmark-autosave --benchmark-columns=min,median,rounds \
+		--benchmark-group-by=fullname $(if $(wildcard $(BENCH_RUNS)/*/*.json),--benchmark-compare)
 
 lint: .venv/.test
 	$(BIN)/ruff check .

@@ -89,10 +89,12 @@ def savings(
 ) -> None:
     """Measure the tokens that tool search saves.
 
-    Plays tasks with all tools sent and with tool search, and compares the tokens. No tool runs, and no model is called:
-    a scripted model calls the tools it needs and searches for those it does not see.
+    Plays tasks with all tools sent and with tool search, and compares the tokens. No tool runs,
+    and no model is called: a scripted model calls the tools it needs, and searches for those it
+    does not see.
 
-    Without --catalog, the tools of MCP servers are measured, and a task that Spring AI published results for.
+    Without --catalog, measures the tools of MCP servers, and a task that Spring AI published
+    results for.
     """
     if context.invoked_subcommand is not None:
         return

@@ -56,7 +56,7 @@ _Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write
 _Html = Annotated[
     Path | None,
     typer.Option(
-        "--html", metavar="FILE", help="Write the tables as an HTML page, with plots if the extra plot is there."
+        "--html", metavar="FILE", help="Write the tables as an HTML page, with plots if the extra plot is installed."
     ),
 ]
 _Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the plots as .svg or .png (extra plot).")]
@@ -80,8 +80,8 @@ def retrieval(
 ) -> None:
     """Measure how well and how fast indexes find tools.
 
-    Runs labeled queries on each index and each installed peer library, and prints recall, nDCG, hit rate, MRR, CPU time
-    and memory.
+    Runs labeled queries on each index and each installed peer library. Prints recall, nDCG,
+    hit rate, MRR, CPU time and memory.
     """
     from ..reports.provenance import provenance
     from ..reports.table_cells import retrieval_tables, set_title

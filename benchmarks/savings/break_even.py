@@ -10,7 +10,7 @@ from typing import TypeVar
 from ...disclosure.advisor import ToolSearchAdvisor
 from ...indexes.protocols import ToolIndex
 from ...loop.tool_calling import ToolCallingAdvisor
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 from .cache_pricing import CachePrices
 from .measure import play_tasks
 from .payload import PayloadCounter

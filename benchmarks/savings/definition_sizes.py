@@ -10,7 +10,7 @@ from itertools import accumulate
 from ...disclosure.search_tool import SEARCH_TOOL, search_tool_parameters
 from ...disclosure.sentences import search_tool_description
 from ...disclosure.sessions.tool_set import ToolSet
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 from .payload import PayloadCounter
 
 __all__ = ["DefinitionSizes", "RevealedSize", "SourceSize", "ToolSize", "measure_definitions", "round_sizes"]

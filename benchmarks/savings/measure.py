@@ -11,7 +11,7 @@ from ...client.client import ChatClient
 from ...disclosure.advisor import ToolSearchAdvisor
 from ...indexes.protocols import ToolIndex
 from ...loop.tool_calling import ToolCallingAdvisor
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 from .cache_pricing import CachePrices, cached_cost
 from .payload import PayloadCounter
 from .replay import ReplayModel

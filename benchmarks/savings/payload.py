@@ -12,7 +12,7 @@ from ...chat.requests import ChatRequest
 from ...chat.tokens import TokenCounter
 from ...messages import AssistantMessage
 from ...models.openai.wire import wire_messages, wire_tools
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 
 __all__ = ["Payload", "PayloadCounter"]
 

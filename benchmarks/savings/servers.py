@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 
 if TYPE_CHECKING:
     from mcp_types import Tool as McpTool

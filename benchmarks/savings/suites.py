@@ -12,7 +12,7 @@ from ...errors import ConfigurationError
 from ...indexes.protocols import ToolIndex
 from ...tools.catalog_file import load_catalog
 from ...tools.collect import name_tools
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 from .break_even import find_break_even
 from .cache_pricing import CachePrices
 from .definition_sizes import measure_definitions

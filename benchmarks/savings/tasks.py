@@ -23,7 +23,7 @@ from ...errors import ConfigurationError
 from ...text import short_repr
 from ...tools.catalog_file import read_json_lines
 from ...tools.names import closest_names
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 
 __all__ = ["Step", "Style", "Task", "load_tasks"]
 

@@ -47,8 +47,9 @@ def scaling(
 ) -> None:
     """Measure how speed and memory depend on the size of the catalog.
 
-    Prints CPU times of building, searching, the first search of a session and vector search, each as a ratio to
-    rank_bm25, numpy or a separate index per session, and the memory of a session. Takes some minutes.
+    Prints the CPU times of builds, searches, first searches of sessions and vector searches, as
+    ratios to rank_bm25, to separate indexes and to numpy, and the memory of a session. Takes
+    some minutes.
     """
     with report_errors():
         if plot:

@@ -1,12 +1,12 @@
-"""Is the event loop ever held? A heartbeat every 5 ms beside turns that block for 300 ms.
+"""Check that blocking work does not block the event loop.
 
 ::
 
     python -m toolsearch.benchmarks.speed.heartbeat
 
-For each kind of blocking work, in `acall` and `astream`, under asyncio and trio, it prints the longest time between
-two beats: the best of three runs, as a shared machine adds pauses of its own (the first row shows them). The exit code
-is 1 when one is over 50 ms.
+A task wakes up every 5 ms while a turn does 300 ms of blocking work. For each kind of work, with `acall` and `astream`
+on asyncio and trio, the script prints the longest time between two wake-ups: the best of three runs, since a busy
+machine adds pauses, which the first row shows. The exit code is 1 if one is over 50 ms.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from ...disclosure.advisor import ToolSearchAdvisor
 from ...loop.advisor import Advisor
 from ...loop.effects import AdvisorFlow, Perform
 from ...testing import ScriptedAnswer, ScriptedChatModel
-from ...tools.tool import Tool
+from ...tools.tool_type import Tool
 
 __all__ = ["CASES", "longest_pause", "main"]
 
-BEAT = 0.005
-ALLOWED = 0.050
-BLOCKED = 0.300
+BEAT_SECONDS = 0.005
+MAX_PAUSE_SECONDS = 0.050
+WORK_SECONDS = 0.300
 RUNS = 3
 WORDS = "read write list delete update issue pull request file branch user invoice order report chart mail"
 
 
 def _wait() -> str:
     """Block without using the CPU."""
-    threading.Event().wait(BLOCKED)
+    threading.Event().wait(WORK_SECONDS)
     return "waited"
 
 
 def _compute() -> str:
-    """Block and hold the interpreter, as far as one thread can."""
-    until = time.perf_counter() + BLOCKED
+    """Block with Python code, which holds the interpreter lock."""
+    until = time.perf_counter() + WORK_SECONDS
     while time.perf_counter() < until:
         sum(range(100))
     return "computed"
 
 
-class _Performs:
-    """An advisor that does blocking work before it asks the model."""
+class _WorkingAdvisor:
+    """Advisor that does blocking work before the model is called."""
 
     order = 100
 
@@ -66,16 +66,16 @@ class _Performs:
         return response
 
 
-def _advisor_that(work: Callable[[], object]) -> ChatClient:
-    return ChatClient(ScriptedChatModel(["done"]), advisors=[_Performs(work)])
+def _advisor_client(work: Callable[[], object]) -> ChatClient:
+    return ChatClient(ScriptedChatModel(["done"]), advisors=[_WorkingAdvisor(work)])
 
 
-def _tool_that(*work: Callable[[], object]) -> ChatClient:
+def _tools_client(*work: Callable[[], object]) -> ChatClient:
     tools = [Tool(f"tool_{n}", fn=fn) for n, fn in enumerate(work)]
     return ChatClient(ScriptedChatModel([[(tool.name, {}) for tool in tools], "done"]), tools=tools)
 
 
-def _build_and_search(index: str, number: int) -> ChatClient:
+def _search_client(index: str, number: int) -> ChatClient:
     words = WORDS.split()
     tools = [
         Tool(
@@ -91,18 +91,18 @@ def _build_and_search(index: str, number: int) -> ChatClient:
 
 
 CASES: dict[str, Callable[[], ChatClient]] = {
-    "an advisor that waits": lambda: _advisor_that(_wait),
-    "an advisor that computes": lambda: _advisor_that(_compute),
-    "a sync tool that waits": lambda: _tool_that(_wait),
-    "a sync tool that computes": lambda: _tool_that(_compute),
-    "four sync tools that wait": lambda: _tool_that(*[_wait] * 4),
-    "regex: 3,000 tools read and searched": lambda: _build_and_search("regex", 3_000),
-    "bm25: 3,000 tools indexed and searched": lambda: _build_and_search("bm25", 3_000),
+    "advisor that waits": lambda: _advisor_client(_wait),
+    "advisor that computes": lambda: _advisor_client(_compute),
+    "sync tool that waits": lambda: _tools_client(_wait),
+    "sync tool that computes": lambda: _tools_client(_compute),
+    "four sync tools that wait": lambda: _tools_client(*[_wait] * 4),
+    "regex: 3,000 tools searched": lambda: _search_client("regex", 3_000),
+    "bm25: 3,000 tools indexed and searched": lambda: _search_client("bm25", 3_000),
 }
 
 
 def longest_pause(turn: Callable[[], Any], backend: str) -> tuple[float, float]:
-    """Return the longest time between two beats while `turn` runs, and the time of the turn, in seconds."""
+    """Return the longest time between two wake-ups while `turn` runs, and the time of the turn, in seconds."""
 
     async def main() -> tuple[float, float]:
         beats: list[float] = []
@@ -111,11 +111,11 @@ def longest_pause(turn: Callable[[], Any], backend: str) -> tuple[float, float]:
         async def beat() -> None:
             while True:
                 beats.append(time.perf_counter())
-                await anyio.sleep(BEAT)
+                await anyio.sleep(BEAT_SECONDS)
 
         async with anyio.create_task_group() as group:
             group.start_soon(beat)
-            await anyio.sleep(2 * BEAT)
+            await anyio.sleep(2 * BEAT_SECONDS)
             del beats[:-1]
             started = time.perf_counter()
             await turn()
@@ -151,22 +151,22 @@ def _measure(make: Callable[[], ChatClient], backend: str) -> dict[str, tuple[fl
 
 
 async def _idle() -> None:
-    await anyio.sleep(BLOCKED)
+    await anyio.sleep(WORK_SECONDS)
 
 
 def main() -> int:
-    """Print the table; return 1 if the event loop was held."""
-    held = False
+    """Print the table. Return 1 if the event loop was blocked."""
+    blocked = False
     print(f"{'':42}{'longest pause':>14}{'turn':>10}")
     for backend in ("asyncio", "trio"):
         pause, taken = min(longest_pause(_idle, backend) for _ in range(RUNS))
         print(f"{'(nothing runs)':42}{pause * 1000:11.1f} ms{taken * 1000:7.0f} ms  {backend}")
         for name, make in CASES.items():
             for way, (pause, taken) in _measure(make, backend).items():
-                held = held or pause > ALLOWED
-                mark = "  HELD" if pause > ALLOWED else ""
+                blocked = blocked or pause > MAX_PAUSE_SECONDS
+                mark = "  BLOCKED" if pause > MAX_PAUSE_SECONDS else ""
                 print(f"{name:42}{pause * 1000:11.1f} ms{taken * 1000:7.0f} ms  {way}, {backend}{mark}")
-    return int(held)
+    return int(blocked)
 
 
 if __name__ == "__main__":
