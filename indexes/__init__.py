@@ -22,8 +22,9 @@ from .regex.index import RegexToolIndex
 from .registry import resolve_index
 from .response import Match, ReasonCode, SearchMetadata, ToolHit, ToolSearchResponse
 from .vector.cache import EmbeddingCache
-from .vector.embedders import CallableEmbedder, SentenceTransformerEmbedder
+from .vector.embedders import CallableEmbedder
 from .vector.index import VectorToolIndex
+from .vector.sentence_transformer import SentenceTransformerEmbedder
 
 __all__ = [
     "Bm25ToolIndex",

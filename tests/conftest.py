@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from toolsearch import ChatChunk, ChatClient, ChatResponse, StreamEvent
-from toolsearch.indexes.vector.calibration import BACKGROUND_TEXTS
+from toolsearch.indexes.vector.calibration import CALIBRATION_TEXTS
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -22,7 +22,7 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 class WordEmbedder:
     """A deterministic embedder without a model: texts that share words are similar. It records the texts.
 
-    The texts by which an index calibrates an embedder (`BACKGROUND_TEXTS`) are counted in `backgrounds` instead.
+    The texts by which an index calibrates an embedder (`CALIBRATION_TEXTS`) are counted in `backgrounds` instead.
     """
 
     def __init__(self, id: str = "words-1", width: int = 256) -> None:
@@ -38,7 +38,7 @@ class WordEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return counts of hashed words."""
-        if tuple(texts) == BACKGROUND_TEXTS:
+        if tuple(texts) == CALIBRATION_TEXTS:
             self.backgrounds += 1
         else:
             self.batches.append(list(texts))
@@ -84,7 +84,7 @@ def minilm_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def minilm(minilm_folder: Path) -> object:
     """An embedder with the real weights, loaded once for all tests."""
-    from toolsearch.indexes.vector.embedders import SentenceTransformerEmbedder
+    from toolsearch.indexes.vector.sentence_transformer import SentenceTransformerEmbedder
 
     return SentenceTransformerEmbedder(minilm_folder)
 

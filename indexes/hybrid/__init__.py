@@ -1,4 +1,4 @@
-"""`HybridToolIndex`."""
+"""Hybrid index: fuses the results of several indexes."""
 
 from .index import HybridToolIndex
 

@@ -1,4 +1,4 @@
-"""`HybridToolIndex`: several indexes, one ranking."""
+"""`HybridToolIndex`: search by several indexes with one ranking."""
 
 from __future__ import annotations
 
@@ -11,34 +11,37 @@ from weakref import WeakValueDictionary
 
 from ...errors import ConfigurationError, IndexingError, MissingExtraError
 from ..bm25.index import Bm25ToolIndex
-from ..protocols import ToolIndex
+from ..protocols import DegradableSearcher, ToolIndex
 from ..ranking.catalog import Catalog
 from ..reference import ToolReference
 from ..vector.backoff import Backoff
 from ..vector.index import VectorToolIndex
-from .searcher import HybridToolSearcher, Part, ScoredPart, as_part
+from .searcher import HybridToolSearcher, Part, ScoredPart, make_part
 
 __all__ = ["HybridToolIndex"]
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class HybridToolIndex:
-    """Ranks by what several indexes say together, usually words (BM25) and meaning (vectors).
+    """Index that fuses the rankings of several indexes, usually by words (BM25) and by meaning (vectors).
 
-    Scores are fused as z-scores, so that it counts how far a tool stands out; an index that only ranks (any `ToolIndex`
-    of your own) is fused by reciprocal ranks. Short queries lean on meaning, long ones on words.
+    Scores are fused as z-scores: a tool counts by how far it stands out. An index without scores (any custom
+    `ToolIndex`) is fused by reciprocal ranks. Meaning weighs more for short queries, words for long ones.
 
-    A part that fails is left out, with a warning in the log and a sentence in the response, as long as another works.
-    When it fails at a search, it is asked again at the next. When it fails to build, the searcher stays without it and
-    names it in `degraded`; to have it back, build the set again, which builds only what is missing while the degraded
-    searcher is still held by someone. `SessionToolIndex` does so at each use. So that a service that is down costs no
-    timeout a turn, a failure that took long is not repeated for ten times as long (five minutes at most): until then
-    `build` returns the same searcher. A missing extra or a wrong argument is no passing trouble and is raised.
+    A part that fails is left out, with a warning in the log and a sentence in the response, as long as another part
+    works. A part that fails during a search is used again in the next search. If a part fails to build, the searcher
+    lists it in `degraded`. `build` with the same tools then builds only the missing parts, if the degraded searcher
+    still exists; `SessionToolIndex` calls it at each use. After a slow failure, `build` returns the same searcher for
+    ten times as long as the failure took, at most five minutes, so that a service that is down does not cost a timeout
+    in every turn. A missing extra and an invalid argument are raised, since they do not go away.
 
     Args:
-        parts: the indexes; by default `Bm25ToolIndex`, and `VectorToolIndex` if the extra ``vector`` is installed.
-        clock: returns seconds; measures failures.
+        parts: The indexes. The default is `Bm25ToolIndex`, and `VectorToolIndex` if the extra ``vector`` is installed.
+        clock: A function that returns seconds, to time failures.
+
+    Raises:
+        ConfigurationError: If `parts` is empty, or an item is not an index.
 
     Example:
         >>> tools = [ToolReference(name="get_weather"), ToolReference(name="send_mail")]
@@ -51,73 +54,72 @@ class HybridToolIndex:
     ) -> None:
         self.parts: tuple[ToolIndex, ...] = _default_parts() if parts is None else tuple(parts)
         if not self.parts:
-            raise ConfigurationError("a hybrid index needs at least one part")
+            raise ConfigurationError("parts must contain at least one index, e.g. Bm25ToolIndex()")
         for part in self.parts:
             if isinstance(part, type) or not callable(getattr(part, "build", None)):
-                raise ConfigurationError(f"a part of a hybrid index is an index with build(tools); got {part!r}")
+                raise ConfigurationError(f"each part must be an index (not a class) with build(tools), got {part!r}")
         self._clock = clock
         self._degraded: WeakValueDictionary[bytes, HybridToolSearcher] = WeakValueDictionary()
         self._backoff = Backoff(clock)
 
     def build(self, tools: Sequence[ToolReference]) -> HybridToolSearcher:
-        """Return a searcher over `tools`.
+        """Return a searcher over exactly `tools`.
 
         Raises:
-            IndexingError: no part could be built.
-            ConfigurationError: a part cannot work with its arguments, or two tools have one name.
-            MissingExtraError: a part needs an extra that is not installed.
+            IndexingError: If no part can be built.
+            ConfigurationError: If a part has invalid arguments.
+            DuplicateToolError: If two tools have the same name.
+            MissingExtraError: If a part needs an extra that is not installed.
         """
         catalog = Catalog(tools)
         digest = hashlib.blake2b(b"".join(tool.digest for tool in catalog.tools)).digest()
-        before = self._degraded.get(digest)
-        if before is not None and self._backoff.waiting(digest):
-            return before
+        degraded = self._degraded.get(digest)
+        if degraded is not None and self._backoff.is_waiting(digest):
+            return degraded
         parts: list[Part | ScoredPart | None] = []
-        lost: list[str] = []
+        missing: list[str] = []
         failure: Exception | None = None
-        wait = 0.0
-        for index, done in zip(self.parts, before.parts if before else [None] * len(self.parts), strict=True):
+        slowest_seconds = 0.0
+        built_parts = degraded.parts if degraded else [None] * len(self.parts)
+        for index, built in zip(self.parts, built_parts, strict=True):
             started = self._clock()
             name = type(index).__name__
-            part = None if done is None or _missing_in(done) else done
+            part = None if built is None or _missing_parts(built) else built
             try:
-                part = part or as_part(name, index.build(catalog.tools), catalog)
+                part = part or make_part(name, index.build(catalog.tools), catalog)
             except (ConfigurationError, MissingExtraError):
                 raise
             except Exception as error:
-                _log.warning(
-                    "toolsearch.hybrid_part_not_built %s could not be built, the index goes on without it: %s",
+                logger.warning(
+                    "toolsearch.hybrid_part_not_built %s could not be built, the index continues without it: %s",
                     name,
                     str(error),
                     extra={"index": name, "error_type": type(error).__name__, "tools": len(catalog.tools)},
                 )
-                lost.append(name)
+                missing.append(name)
                 failure = error
-                wait = max(wait, self._clock() - started)
+                slowest_seconds = max(slowest_seconds, self._clock() - started)
             else:
-                lost += _missing_in(part)
+                missing += _missing_parts(part)
             parts.append(part)
         if not any(parts):
-            raise IndexingError(f"no part of the hybrid index could be built; the last said: {failure}") from failure
-        del failure  # its traceback holds this frame, and so the searcher
-        searcher = HybridToolSearcher(catalog, parts, lost)
-        if lost:
-            self._backoff.failed(digest, wait)
+            raise IndexingError(f"no part of the hybrid index could be built; the last error: {failure}") from failure
+        del failure  # its traceback references this frame and the searcher
+        searcher = HybridToolSearcher(catalog, parts, missing)
+        if missing:
+            self._backoff.record_failure(digest, slowest_seconds)
             self._degraded[digest] = searcher
         else:
-            self._backoff.succeeded(digest)
+            self._backoff.record_success(digest)
         return searcher
 
     def __repr__(self) -> str:
         return f"HybridToolIndex({list(self.parts)!r})"
 
 
-def _missing_in(part: Part | ScoredPart) -> tuple[str, ...]:
-    """Return what a part itself says it misses, as a hybrid within a hybrid does."""
-    missing: object = getattr(part.searcher, "degraded", ())
-    if isinstance(missing, tuple):
-        return tuple(map(str, missing))
-    return (part.name,) if missing else ()
+def _missing_parts(part: Part | ScoredPart) -> tuple[str, ...]:
+    """Return the missing parts of a part, e.g. of a hybrid index in a hybrid index."""
+    return tuple(part.searcher.degraded) if isinstance(part.searcher, DegradableSearcher) else ()
 
 
 def _default_parts() -> tuple[ToolIndex, ...]:

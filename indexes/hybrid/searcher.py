@@ -1,4 +1,4 @@
-"""Searches with several searchers at once; what `HybridToolIndex` builds."""
+"""Searcher of `HybridToolIndex`: searches with several searchers and fuses their results."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TypeGuard
 from ...errors import IndexingError
 from ..protocols import ToolSearcher
 from ..ranking.catalog import Catalog, Category
-from ..ranking.fusion import fuse_ranks, fuse_scores, ranking
+from ..ranking.fusion import fuse_ranks, fuse_scores, rank_positions
 from ..ranking.scored_searcher import ScoredSearcher
 from ..ranking.scores import CANDIDATES, Note, Scores
 from ..response import Match
 
-__all__ = ["HybridToolSearcher", "Part", "ScoredPart", "as_part"]
+__all__ = ["HybridToolSearcher", "Part", "ScoredPart", "make_part"]
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part that only ranks."""
+    """A part that only ranks tools."""
 
     name: str
     searcher: ToolSearcher
@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPart:
-    """A part whose scores can be fused."""
+    """A part with scores that can be fused."""
 
     name: str
     searcher: ScoredSearcher
@@ -38,7 +38,14 @@ class ScoredPart:
 
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """What a part that only ranks answered, in positions of the catalog; `doubt` if it finds that weak itself."""
+    """Response of a part that only ranks, in positions of the catalog.
+
+    Args:
+        order: The positions, best first.
+        matched: The terms that each tool matches.
+        note: The reason why `order` is empty, or None.
+        doubt: The reason why the part calls its response weak, or "".
+    """
 
     order: tuple[int, ...]
     matched: Mapping[int, tuple[Match, ...]]
@@ -47,15 +54,16 @@ class _Ranking:
 
 
 class HybridToolSearcher(ScoredSearcher):
-    """Searches one set of tools with several searchers; made by `HybridToolIndex`. Immutable.
+    """Searcher that `HybridToolIndex` builds. Immutable, and thread-safe if its parts are.
 
     Args:
-        catalog: what is searched.
-        parts: the searchers, in the order of the index's parts; None for one that could not be built.
-        degraded: the names of what could not be built.
+        catalog: The tools to search.
+        parts: The searchers, in the order of the index's parts, with None for a part that could not be built.
+        degraded: The names of the parts that could not be built.
 
     Attributes:
-        degraded: the parts that could not be built and are missing here; empty when all is well.
+        degraded: The names of the parts that could not be built; empty if the searcher is complete.
+        parts: The searchers.
     """
 
     def __init__(
@@ -67,14 +75,14 @@ class HybridToolSearcher(ScoredSearcher):
         self._positions = {tool.name: position for position, tool in enumerate(catalog.tools)}
 
     def scores(self, query: str, *, limit: int = CANDIDATES, category: Category | None = None) -> Scores:
-        """Return the fused scores of the tools that any part matched.
+        """Return the fused scores of all tools that a part matches.
 
         Raises:
-            IndexingError: every part failed.
+            IndexingError: If every part fails.
         """
         scored: list[Scores] = []
         ranked: list[_Ranking] = []
-        lost = list(self.degraded)
+        unavailable = list(self.degraded)
         failure: Exception | None = None
         for part in self.parts:
             if part is None:
@@ -83,33 +91,33 @@ class HybridToolSearcher(ScoredSearcher):
                 if isinstance(part, ScoredPart):
                     scored.append(part.searcher.scores(query, limit=limit, category=category))
                 else:
-                    ranked.append(self._ranked(part.searcher, query, category))
+                    ranked.append(self._rank(part.searcher, query, category))
             except Exception as error:
-                _log.warning(
-                    "toolsearch.hybrid_part_failed %s failed, this search goes on without it: %s",
+                logger.warning(
+                    "toolsearch.hybrid_part_failed %s failed, this search continues without it: %s",
                     part.name,
                     str(error),
                     extra={"index": part.name, "error_type": type(error).__name__},
                 )
-                lost.append(part.name)
+                unavailable.append(part.name)
                 failure = error
         if not scored and not ranked:
-            raise IndexingError(f"no part of the hybrid index could search; the last said: {failure}") from failure
-        del failure  # its traceback holds this frame
+            raise IndexingError(f"every part of the hybrid index failed; the last error: {failure}") from failure
+        del failure  # its traceback references this frame
         fused = fuse_scores(scored, len(self.tools), limit=limit, category=category)
         if ranked:
-            fused = _with_ranks(fused, len(scored), ranked)
+            fused = _fuse_with_ranks(fused, len(scored), ranked)
         notes = [part.note for part in scored] + [part.note for part in ranked]
         return replace(
             fused,
-            explain=lambda position: _explained(scored, ranked, position),
+            explain=lambda position: _all_matches(scored, ranked, position),
             doubt=lambda positions: _doubt(scored, ranked, positions),
             note=next((note for note in notes if note), None),
-            warning=_warning(lost) or next((part.warning for part in scored if part.warning), ""),
+            warning=_explain_unavailable(unavailable) or next((part.warning for part in scored if part.warning), ""),
         )
 
-    def _ranked(self, searcher: ToolSearcher, query: str, category: Category | None) -> _Ranking:
-        # Asked for everything and filtered here: whether it knows this category, by this spelling, is not certain.
+    def _rank(self, searcher: ToolSearcher, query: str, category: Category | None) -> _Ranking:
+        # Filtered here: a custom index may not support categories or this spelling.
         response = searcher.search(query, max_results=len(self.tools))
         matched: dict[int, tuple[Match, ...]] = {}
         for hit in response.hits:
@@ -121,31 +129,31 @@ class HybridToolSearcher(ScoredSearcher):
         return _Ranking(tuple(matched), matched, note, doubt)
 
 
-def as_part(name: str, searcher: ToolSearcher, catalog: Catalog) -> Part | ScoredPart:
-    """Return `searcher` as a part: fused by its scores where they are to be had, else by its ranks."""
+def make_part(name: str, searcher: ToolSearcher, catalog: Catalog) -> Part | ScoredPart:
+    """Return a searcher as a part, with scores if it provides them for the same tools."""
     return ScoredPart(name, searcher) if _has_scores(searcher, catalog) else Part(name, searcher)
 
 
 def _has_scores(searcher: ToolSearcher, catalog: Catalog) -> TypeGuard[ScoredSearcher]:
-    """Whether its scores are to be had, and count positions as this catalog does."""
+    """Return whether a searcher provides scores for the positions of this catalog."""
     return isinstance(searcher, ScoredSearcher) and searcher.tools == catalog.tools
 
 
-def _with_ranks(fused: Scores, votes: int, ranked: Sequence[_Ranking]) -> Scores:
-    """Fuse by rank: the scored parts have one order, which counts for as many as they are."""
-    rankings = [ranking(fused.values), *(part.order for part in ranked)]
-    values = fuse_ranks(rankings, [float(votes), *(1.0 for _ in ranked)])
+def _fuse_with_ranks(fused: Scores, weight: int, ranked: Sequence[_Ranking]) -> Scores:
+    """Fuse by rank. The scored parts together are one ranking, whose weight is their number."""
+    rankings = [rank_positions(fused.values), *(part.order for part in ranked)]
+    values = fuse_ranks(rankings, [float(weight), *(1.0 for _ in ranked)])
     return Scores(values=values, total=max(len(values), fused.total or 0))
 
 
-def _explained(scored: Sequence[Scores], ranked: Sequence[_Ranking], position: int) -> tuple[Match, ...]:
+def _all_matches(scored: Sequence[Scores], ranked: Sequence[_Ranking], position: int) -> tuple[Match, ...]:
     matches = [match for part in scored for match in part.explain(position)]
     matches += [match for part in ranked for match in part.matched.get(position, ())]
     return tuple(dict.fromkeys(matches))
 
 
 def _doubt(scored: Sequence[Scores], ranked: Sequence[_Ranking], positions: Sequence[int]) -> str:
-    """Return a doubt if every part has one: that of a part that knows all tools, for it is about what is shown."""
+    """Return a doubt if every part has one, preferably that of a part that scores all tools."""
     if not all(part.doubt for part in ranked):
         return ""
     doubts: list[str] = []
@@ -156,8 +164,8 @@ def _doubt(scored: Sequence[Scores], ranked: Sequence[_Ranking], positions: Sequ
     return next(iter([*doubts, *(part.doubt for part in ranked)]), "")
 
 
-def _warning(lost: Sequence[str]) -> str:
-    if not lost:
+def _explain_unavailable(parts: Sequence[str]) -> str:
+    if not parts:
         return ""
-    names = " and ".join(dict.fromkeys(lost))
-    return f"Part of this search is unavailable at present ({names}); what is found comes from the rest."
+    names = " and ".join(dict.fromkeys(parts))
+    return f"A part of the index is unavailable ({names}); the hits come from the other parts."

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Catalog of one searcher: its tools in order of name, and look-up by name and category."""
 
 from __future__ import annotations
 
@@ -13,48 +13,50 @@ from ..text.identifiers import accented_key, identifier_key, identifiers_in
 __all__ = ["Catalog", "Category"]
 
 
-_LONGEST_NAME = 256
-
-
-_SPELLED = 3.0
-
-
-_VARIANT = 2.0
-
-
-_UNACCENTED = 1.5
+_MAX_NAME_CHARACTERS = 256
+_EXACT_NAME_BOOST = 3.0
+_VARIANT_NAME_BOOST = 2.0
+_UNACCENTED_NAME_BOOST = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A source or tag: its key (casing and separators ignored) and where in the catalog its tools stand."""
+    """A source or tag with its tools.
+
+    Args:
+        key: The label without case and separators.
+        positions: The positions of its tools in the catalog.
+    """
 
     key: str
     positions: frozenset[int]
 
 
 class Catalog:
-    """The tools of one searcher, in order of name, with their categories and names to look up. Immutable.
+    """Tools of one searcher, in order of name, with their categories. Immutable.
+
+    Args:
+        tools: The tools.
 
     Raises:
-        ConfigurationError: something in `tools` is not a `ToolReference`.
-        DuplicateToolError: two tools have one name.
+        ConfigurationError: If an item of `tools` is not a `ToolReference`.
+        DuplicateToolError: If two tools have the same name.
     """
 
     __slots__ = ("_by_key", "_categories", "keys", "labels", "tools")
 
     tools: tuple[ToolReference, ...]
-    """In order of name; a position counts in it."""
+    """The tools in order of name. A position is an index of this tuple."""
     labels: tuple[str, ...]
-    """Every source and tag as written, in order."""
+    """All sources and tags in their original spelling, sorted."""
     keys: tuple[tuple[str, ...], ...]
-    """Of each tool, the `Category.key` of its source and tags."""
+    """For each tool, the `Category.key` of its source and tags."""
 
     def __init__(self, tools: Sequence[ToolReference]) -> None:
-        self.tools = tuple(sorted(_checked(tools), key=lambda tool: tool.name))
+        self.tools = tuple(sorted(_validated(tools), key=lambda tool: tool.name))
         for before, after in zip(self.tools, self.tools[1:], strict=False):
             if before.name == after.name:
-                raise DuplicateToolError(f"two tools are named {after.name!r}; names must be distinct within one index")
+                raise DuplicateToolError(f"tool names must be distinct within an index, got {after.name!r} twice")
         self._by_key: dict[str, list[int]] = {}
         members: dict[str, set[int]] = {}
         labels: dict[str, str] = {}
@@ -72,36 +74,35 @@ class Catalog:
         return len(self.tools)
 
     def category(self, label: str) -> Category | None:
-        """Return the source or tag `label`, ignoring casing and separators, or None if no tool has it."""
+        """Return the category with a label, ignoring case and separators, or None if no tool has it."""
         return self._categories.get(identifier_key(label))
 
     def named_in(self, query: str) -> dict[int, float]:
-        """Return the tools the query names: all of it, or a word shaped like an identifier.
+        """Return position -> boost for each tool that the query names.
 
-        The value says how surely: the very spelling counts for more than another casing or separator, and that for
-        more than other accents.
+        A query names a tool if the whole query or a word with the form of an identifier is its name. The boost is
+        highest for the exact spelling, lower for different case or separators, and lowest for different accents.
         """
         found: dict[int, float] = {}
         whole = query.strip()
-        for text in (whole if len(whole) <= _LONGEST_NAME else "", *identifiers_in(query)):
+        for text in (whole if len(whole) <= _MAX_NAME_CHARACTERS else "", *identifiers_in(query)):
             for position in self._by_key.get(identifier_key(text), ()) if text else ():
-                surety = _surety(self.tools[position].name, text)
-                found[position] = max(surety, found.get(position, 0.0))
+                boost = _name_boost(self.tools[position].name, text)
+                found[position] = max(boost, found.get(position, 0.0))
         return found
 
 
-def _surety(name: str, text: str) -> float:
+def _name_boost(name: str, text: str) -> float:
     if name == text:
-        return _SPELLED
-    return _VARIANT if accented_key(name) == accented_key(text) else _UNACCENTED
+        return _EXACT_NAME_BOOST
+    return _VARIANT_NAME_BOOST if accented_key(name) == accented_key(text) else _UNACCENTED_NAME_BOOST
 
 
-def _checked(tools: object) -> Iterator[ToolReference]:
+def _validated(tools: object) -> Iterator[ToolReference]:
     for tool in tools if isinstance(tools, Iterable) else (tools,):
         if not isinstance(tool, ToolReference):
             hint = "; pass tool.reference" if isinstance(getattr(tool, "reference", None), ToolReference) else ""
             raise ConfigurationError(
-                f"an index is built of a list of ToolReference objects, not of {type(tool).__name__}: "
-                f"{short_repr(tool)}{hint}"
+                f"tools must be a list of ToolReference objects, got {type(tool).__name__}: {short_repr(tool)}{hint}"
             )
         yield tool

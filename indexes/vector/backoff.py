@@ -1,4 +1,4 @@
-"""What failed slowly is not tried again at once."""
+"""Backoff after slow failures."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Callable, Hashable
 
 __all__ = ["Backoff"]
 
-_QUICK = 0.05
-_PATIENCE = 10.0
-_LONGEST_WAIT = 300.0
-_MOST_KEYS = 256
+_MIN_SLOW_SECONDS = 0.05
+_WAIT_FACTOR = 10.0
+_MAX_WAIT_SECONDS = 300.0
+_MAX_KEYS = 256
 
 
 class Backoff:
-    """Remembers what failed, so that a service that is down does not cost each turn a timeout.
+    """Record of slow failures, so that a service that is down does not cost a timeout in every turn.
 
-    What failed within 0.05 seconds costs little and may be tried again at once. What took longer waits ten times as
-    long as it took, five minutes at most. For many threads. Of more than 256 waits at once those that end first are
-    forgotten.
+    A failure within 0.05 seconds is cheap and may be retried at once. After a slower failure, the wait is ten times as
+    long as the failure took, at most five minutes. Thread-safe. If more than 256 keys wait, the one whose wait ends
+    first is dropped.
 
     Args:
-        clock: returns seconds; only differences count.
+        clock: A function that returns seconds. Only differences count.
 
     Example:
         >>> backoff = Backoff(clock=lambda: 100.0)
-        >>> backoff.failed("the hub", 5.0)
-        >>> backoff.waiting("the hub"), backoff.waiting("another")
+        >>> backoff.record_failure("the hub", 5.0)
+        >>> backoff.is_waiting("the hub"), backoff.is_waiting("another")
         (True, False)
-        >>> backoff.succeeded("the hub")
-        >>> backoff.waiting("the hub")
+        >>> backoff.record_success("the hub")
+        >>> backoff.is_waiting("the hub")
         False
     """
 
@@ -39,8 +39,8 @@ class Backoff:
         self._ends: dict[Hashable, float] = {}
         self._lock = threading.Lock()
 
-    def waiting(self, key: Hashable) -> bool:
-        """Whether it is too early to try `key` again."""
+    def is_waiting(self, key: Hashable) -> bool:
+        """Return whether it is too early to retry `key`."""
         now = self._clock()
         with self._lock:
             end = self._ends.get(key)
@@ -48,18 +48,18 @@ class Backoff:
                 del self._ends[key]
             return end is not None and now < end
 
-    def failed(self, key: Hashable, seconds: float) -> None:
-        """Let `key` wait, for it failed just now after `seconds`; of several failures the last one counts."""
-        if seconds <= _QUICK:
-            self.succeeded(key)  # in that it may be tried again
+    def record_failure(self, key: Hashable, seconds: float) -> None:
+        """Record that `key` failed now, after `seconds`. Only the last failure of a key counts."""
+        if seconds <= _MIN_SLOW_SECONDS:
+            self.record_success(key)  # a quick failure may be retried at once, too
             return
-        end = self._clock() + min(_LONGEST_WAIT, _PATIENCE * seconds)
+        end = self._clock() + min(_MAX_WAIT_SECONDS, _WAIT_FACTOR * seconds)
         with self._lock:
             self._ends[key] = end
-            if len(self._ends) > _MOST_KEYS:
+            if len(self._ends) > _MAX_KEYS:
                 del self._ends[min(self._ends, key=self._ends.__getitem__)]
 
-    def succeeded(self, key: Hashable) -> None:
-        """Let `key` be tried whenever it is asked for."""
+    def record_success(self, key: Hashable) -> None:
+        """End the wait of `key`."""
         with self._lock:
             self._ends.pop(key, None)

@@ -1,4 +1,4 @@
-"""Keeps embeddings: the most recently used in memory and, if asked, all of them in a folder."""
+"""Cache of embeddings: the most recently used in memory, and optionally all of them in a folder."""
 
 from __future__ import annotations
 
@@ -19,28 +19,32 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EmbeddingCache", "cache_folder"]
+__all__ = ["EmbeddingCache", "coerce_cache_folder"]
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 _MAGIC = b"TSV1"
-_CHECK = 8
-_ROW_OVERHEAD = 250  # the key, the array object and the slot in the dictionary, roughly
-_told: set[str] = set()
-"""Folders whose trouble was logged by this process, in which many indexes may keep their rows in one."""
-_telling = threading.Lock()
+_CHECKSUM_BYTES = 8
+_ROW_OVERHEAD_BYTES = 250  # estimate of the key, the array object and the dictionary entry
+_logged_folders: set[str] = set()
+"""Folders with a logged error. Several caches of a process can share a folder; its error is logged once."""
+_logged_folders_lock = threading.Lock()
 
 
 class EmbeddingCache:
-    """Remembers the row of each (embedder id, text); safe from many threads, and on disk from many processes.
+    """Cache of one row per embedder id and text. Thread-safe, and process-safe on disk.
 
-    Memory is bounded: the least recently used rows go first. A folder keeps one small file a text, written
-    aside and moved into place, with a checksum; a damaged file counts as missing and is written again. Nothing that
-    goes wrong with the folder stops a build: it is logged once a folder and process, what can be kept there is, and
-    memory serves for the rest. Texts are not stored.
+    Memory is bounded: the least recently used rows are dropped first. A folder has one small file per text, written
+    atomically and with a checksum. A damaged file counts as missing and is written again. Errors of the folder never
+    fail a build: they are logged once per folder and process, and the affected rows stay in memory. Texts are not
+    stored.
 
     Args:
-        folder: where to keep rows between runs; made when first written to, ``~`` is your home. None: memory only.
-        max_bytes: how much memory the rows may take.
+        folder: The folder for rows between runs, created at the first write; ``~`` is the home directory. None keeps
+            rows in memory only.
+        max_bytes: The maximum memory for rows, in bytes.
+
+    Raises:
+        ConfigurationError: If `folder` is blank, or `max_bytes` is negative.
 
     Example:
         >>> cache = EmbeddingCache(max_bytes=1_000_000)
@@ -50,15 +54,15 @@ class EmbeddingCache:
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, *, max_bytes: int = 64_000_000) -> None:
         if max_bytes < 0:
-            raise ConfigurationError(f"max_bytes must not be negative; got {max_bytes}")
-        self.folder = cache_folder(folder)
+            raise ConfigurationError(f"max_bytes must be 0 or more, got {max_bytes}")
+        self.folder = coerce_cache_folder(folder)
         self._max_bytes = max_bytes
         self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
     def get(self, embedder_id: str, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the rows that are known, by text."""
+        """Return the cached rows of `texts`, by text."""
         found: dict[str, NDArray[np.float32]] = {}
         missing: list[tuple[str, bytes]] = []
         keys = [(text, _key(embedder_id, text)) for text in texts]
@@ -72,37 +76,37 @@ class EmbeddingCache:
                     found[text] = row
         if self.folder is not None and missing:
             read = {text: row for text, key in missing if (row := self._read(embedder_id, key)) is not None}
-            self._remember(embedder_id, read)
+            self._store(embedder_id, read)
             found.update(read)
         return found
 
     def put(self, embedder_id: str, rows: Mapping[str, NDArray[np.float32]]) -> None:
-        """Keep these rows."""
-        kept = {text: row.copy() for text, row in rows.items()}  # a view would keep its whole batch alive
-        self._remember(embedder_id, kept)
+        """Store rows, given by text."""
+        kept = {text: row.copy() for text, row in rows.items()}  # a view would keep its whole batch in memory
+        self._store(embedder_id, kept)
         if self.folder is not None:
             for text, row in kept.items():
                 self._write(self._path(embedder_id, _key(embedder_id, text)), row)
 
     def __len__(self) -> int:
-        """Return how many rows are in memory."""
+        """Return the number of rows in memory."""
         return len(self._rows)
 
-    def _remember(self, embedder_id: str, rows: Mapping[str, NDArray[np.float32]]) -> None:
+    def _store(self, embedder_id: str, rows: Mapping[str, NDArray[np.float32]]) -> None:
         keys = [(_key(embedder_id, text), row) for text, row in rows.items()]
         with self._lock:
             for key, row in keys:
                 row.flags.writeable = False
                 before = self._rows.pop(key, None)
-                self._bytes += _cost(row) - (0 if before is None else _cost(before))
+                self._bytes += _bytes_of(row) - (0 if before is None else _bytes_of(before))
                 self._rows[key] = row
             while self._bytes > self._max_bytes:
                 _, oldest = self._rows.popitem(last=False)
-                self._bytes -= _cost(oldest)
+                self._bytes -= _bytes_of(oldest)
 
     def _path(self, embedder_id: str, key: bytes) -> Path:
         assert self.folder is not None
-        embedder = hashlib.blake2b(_encoded(embedder_id), digest_size=8).hexdigest()
+        embedder = hashlib.blake2b(_encode(embedder_id), digest_size=8).hexdigest()
         name = key.hex()
         return self.folder / embedder / name[:2] / f"{name[2:]}.vec"
 
@@ -116,7 +120,7 @@ class EmbeddingCache:
         except OSError as error:
             self._warn(error)
             return None
-        head = len(_MAGIC) + _CHECK
+        head = len(_MAGIC) + _CHECKSUM_BYTES
         body = content[head:]
         if not body or len(body) % 4 or content[:head] != _MAGIC + _checksum(body):
             return None
@@ -139,46 +143,50 @@ class EmbeddingCache:
             self._warn(error)
 
     def _warn(self, error: OSError) -> None:
-        with _telling:
-            if str(self.folder) in _told:
+        with _logged_folders_lock:
+            if str(self.folder) in _logged_folders:
                 return
-            _told.add(str(self.folder))
-        _log.warning(
-            "toolsearch.embeddings_not_kept some or all embeddings cannot be kept in %s, only in memory: %s",
+            _logged_folders.add(str(self.folder))
+        logger.warning(
+            "toolsearch.embeddings_not_kept some or all embeddings cannot be stored in %s, only in memory: %s",
             self.folder,
             error,
             extra={"folder": str(self.folder), "error_type": type(error).__name__},
         )
 
 
-def cache_folder(folder: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder meant, with the home directory for ``~``; None stays None.
+def coerce_cache_folder(folder: str | os.PathLike[str] | None) -> Path | None:
+    """Return a folder as a path with ``~`` expanded, or None for None.
 
     Raises:
-        ConfigurationError: it is an empty text, which would mean the working directory, or there is no such home.
+        ConfigurationError: If the folder is blank, which would mean the working directory, or there is no such home.
     """
     if folder is None:
         return None
     if not os.fspath(folder).strip():
-        raise ConfigurationError(f"a folder for embeddings needs a name, not {folder!r}; None keeps them in memory")
+        raise ConfigurationError(
+            f"the folder for embeddings must have a name, got {folder!r}; use None for memory only"
+        )
     try:
         return Path(folder).expanduser()
     except RuntimeError as error:
-        raise ConfigurationError(f"the folder for embeddings, {os.fspath(folder)!r}, is nowhere: {error}") from error
+        raise ConfigurationError(
+            f"the folder for embeddings must exist or be creatable, got {os.fspath(folder)!r}: {error}"
+        ) from error
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
 def _key(embedder_id: str, text: str) -> bytes:
-    name = _encoded(embedder_id)
-    return hashlib.blake2b(b"%d:%b%b" % (len(name), name, _encoded(text)), digest_size=20).digest()
+    name = _encode(embedder_id)
+    return hashlib.blake2b(b"%d:%b%b" % (len(name), name, _encode(text)), digest_size=20).digest()
 
 
-def _cost(row: NDArray[np.float32]) -> int:
-    return row.nbytes + _ROW_OVERHEAD
+def _bytes_of(row: NDArray[np.float32]) -> int:
+    return row.nbytes + _ROW_OVERHEAD_BYTES
 
 
 def _checksum(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=_CHECK).digest()
+    return hashlib.blake2b(body, digest_size=_CHECKSUM_BYTES).digest()

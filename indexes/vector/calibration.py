@@ -1,9 +1,10 @@
-"""How near an embedder puts what has nothing in common: by this it is judged whether anything found stands out.
+"""Calibration of embedders: tells weak matches from good ones on the scale of each model.
 
-A cosine alone says nothing, for what is unrelated has 0.1 with one model and 0.8 with another. So an embedder is shown,
-once, short descriptions of tools of all kinds. The mean of their rows tells how near a query is to tools in general,
-and how near they are to each other tells where the model's scale begins: ``(cosine - mean) / (1 - level)`` is about 0
-for what is unrelated and 1 for the same text, whatever the model and whatever the catalogue, even one of one tool.
+A cosine alone is ambiguous: unrelated texts have a cosine of 0.1 with one model and 0.8 with another. So each embedder
+embeds short descriptions of tools of all kinds once. Their mean row gives the mean cosine of a query with tools in
+general, and their mean cosine with each other gives the start of the model's scale. Then
+``(cosine - mean) / (1 - level)`` is about 0 for unrelated texts and 1 for equal texts, for every model and every
+catalog, even a catalog of one tool.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import ToolSearchError
-from ..protocols import Embedder
+from ..protocols import Embedder, PrefixingEmbedder
 from .backoff import Backoff
 from .cache import EmbeddingCache
 from .encode import unit_rows
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BACKGROUND_TEXTS", "Background", "embed_background", "least_distinction"]
+__all__ = ["CALIBRATION_TEXTS", "Calibration", "calibrate", "min_distinction"]
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
-BACKGROUND_TEXTS = (
+CALIBRATION_TEXTS = (
     "weather: Returns the forecast for a city",
     "play music: Plays a song or an album",
     "query database: Runs a query and returns the rows",
@@ -46,70 +47,73 @@ BACKGROUND_TEXTS = (
     "exam grades: Returns the marks of a student",
     "farm harvest: Reports the yield of a field",
 )
-"""Tools of many kinds, in the form in which tools are embedded. Twice as many, or the other half, judged no better."""
+"""Tools of many kinds, in the form in which tools are embedded. Twice as many texts were not more accurate."""
 
-_LEAST, _PER_TENFOLD = 0.14, 0.05
-_NARROWEST = 1e-3
+_MIN_DISTINCTION_OF_ONE_TOOL, _DISTINCTION_PER_TENFOLD = 0.14, 0.05
+_MIN_SCALE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Background:
-    """What an embedder gives to tools in general.
+class Calibration:
+    """Scale of an embedder.
 
     Args:
-        mean: the mean of their rows; its product with a query's row is the query's mean cosine with them.
-        level: their mean cosine with each other.
+        mean: The mean row of the calibration texts, of shape (d,). Its product with the row of a query is the query's
+            mean cosine with them.
+        level: The mean cosine of the calibration texts with each other.
     """
 
     mean: NDArray[np.float32]
     level: float
 
     def distinction(self, cosine: float, row: NDArray[np.float32]) -> float:
-        """Return how far a tool with this cosine stands out: about 0 if unrelated to `row`, 1 if the same."""
+        """Return how far a tool with this cosine to the query `row` stands out: about 0 if unrelated, 1 if equal."""
         return (cosine - float(row.dot(self.mean))) / (1.0 - self.level)
 
 
-def least_distinction(tools: int) -> float:
-    """Return how far the best of so many tools stands out at least if it has to do with the query.
+def min_distinction(tools: int) -> float:
+    """Return the minimum distinction of the best of `tools` tools that is not a weak match.
 
-    The more tools there are, the further the best of them stands out by chance. Chosen on six public sets of requests
-    (94 to 4,076 tools) and on parts of them (1 to 60 tools, drawn at random or all of one kind) with all-MiniLM-L6-v2.
-    Of the requests that have their tool among the first five 1.8 % fall below (3.3 % among 5 tools); of random letters
-    95 %, of requests that fit no tool 93 %. With multilingual-e5-small, which finds everything alike, it errs on the
-    side of silence: 0.2 %, 48 % and 31 %.
+    The more tools there are, the further the best of them stands out by chance. The constants were chosen on six public
+    sets of requests (94 to 4,076 tools) and on parts of them (1 to 60 tools, random or all of one kind) with
+    all-MiniLM-L6-v2. Below the minimum are 1.8 % of the requests with their tool among the first five hits (3.3 % with
+    5 tools), 95 % of random letters, and 93 % of requests that fit no tool. With multilingual-e5-small, for which all
+    texts are similar, the shares are 0.2 %, 48 % and 31 %: fewer weak matches are reported.
     """
-    return _LEAST + _PER_TENFOLD * math.log10(max(1, tools))
+    return _MIN_DISTINCTION_OF_ONE_TOOL + _DISTINCTION_PER_TENFOLD * math.log10(max(1, tools))
 
 
-def embed_background(
+def calibrate(
     embedder: Embedder, cache: EmbeddingCache, width: int, backoff: Backoff | None = None
-) -> Background | None:
-    """Return the background of `embedder`, asking it only if `cache` does not know; None if there is no judging by it.
+) -> Calibration | None:
+    """Return the calibration of an embedder, from the cache or by one call of the embedder.
 
-    It costs one call for each embedder, or one for each build that began before the first ended. No index is lost
-    over it: a failure is logged, and nothing is called weak.
+    A failure is logged and does not fail the build: no match is then reported as weak.
 
     Args:
-        embedder: the one that embedded the tools.
-        cache: where the mean is remembered, under a text that no tool has.
-        width: how many numbers a row of a tool has.
-        backoff: remembers failures, so that an embedder that is down is not waited for at every build.
+        embedder: The embedder of the tools.
+        cache: The cache for the mean row, under a key that is not the text of a tool.
+        width: The number of dimensions of the tools' rows.
+        backoff: The record of failures, so that not every build waits for an embedder that is down.
+
+    Returns:
+        The calibration, or None if the embedder fails or gives all texts the same row.
     """
-    prefix = getattr(embedder, "passage_prefix", "")
-    texts = [prefix + text for text in BACKGROUND_TEXTS]
+    prefix = embedder.passage_prefix if isinstance(embedder, PrefixingEmbedder) else ""
+    texts = [prefix + text for text in CALIBRATION_TEXTS]
     key = "\n".join(texts)
     mean = cache.get(embedder.id, [key]).get(key)
     if mean is None or len(mean) != width:
-        if backoff is not None and backoff.waiting(embedder.id):
+        if backoff is not None and backoff.is_waiting(embedder.id):
             return None
         started = time.monotonic()
         try:
-            rows = unit_rows(embedder, texts, zeros=True)
+            rows = unit_rows(embedder, texts, allow_zeros=True)
         except ToolSearchError as error:
             if backoff is not None:
-                backoff.failed(embedder.id, time.monotonic() - started)
-            _log.warning(
-                "toolsearch.background_not_embedded weak matches will not be told from good ones: %s",
+                backoff.record_failure(embedder.id, time.monotonic() - started)
+            logger.warning(
+                "toolsearch.embedder_not_calibrated weak matches are not detected: %s",
                 str(error),
                 extra={"embedder": embedder.id, "error_type": type(error.__cause__ or error).__name__},
             )
@@ -119,5 +123,5 @@ def embed_background(
     if len(mean) != width:
         return None
     count = len(texts)
-    level = (count * float(mean @ mean) - 1) / (count - 1)  # of the rows, which have length one, without themselves
-    return Background(mean, level) if level < 1 - _NARROWEST else None
+    level = (count * float(mean @ mean) - 1) / (count - 1)  # rows have length 1; pairs of a row with itself excluded
+    return Calibration(mean, level) if level < 1 - _MIN_SCALE else None

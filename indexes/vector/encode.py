@@ -1,4 +1,4 @@
-"""From tools and queries to rows of length one: what text is embedded, and what an embedder may answer."""
+"""Embedding of tools and queries: the texts that are embedded, and validation of the embedder's result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import AsyncCallableError, IndexingError, MissingExtraError, ToolSearchError
 from ...text import replace_surrogates, short_repr
-from ..protocols import Embedder
+from ..protocols import Embedder, PrefixingEmbedder
 from ..reference import ToolReference
 from ..text.clauses import split_clauses
 from ..text.quotes import remove_quoted
@@ -21,26 +21,38 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LONG_ALONE", "LONG_FUSED", "embed_query", "embed_tools", "require_vector_extra", "tool_text", "unit_rows"]
+__all__ = [
+    "MIN_WORDS_FOR_CLAUSES",
+    "MIN_WORDS_FOR_CLAUSES_FUSED",
+    "embed_query",
+    "embed_tools",
+    "require_vector_extra",
+    "tool_text",
+    "unit_rows",
+]
 
-BATCH = 256
-"""How many texts an embedder gets at once; after each batch the rows are kept, so a failure loses one batch at most."""
+BATCH_SIZE = 256
+"""The maximum number of texts in one call of an embedder. Each batch is cached; a failure loses one batch at most."""
 
-LONG_ALONE, LONG_FUSED = 30, 50
-"""Words from which on a request is embedded clause by clause too: one row for several intents lies between them all.
-Beside words, which are searched for by clauses at any length, clauses of shorter requests were found to mislead."""
+MIN_WORDS_FOR_CLAUSES = 30
+"""The number of words from which a request is also embedded clause by clause. The single row of a request with several
+intents is near to none of them."""
 
-_LONGEST = 8_000
-"""Characters embedded of one text: far more than the tokens a model reads, and no pasted file."""
+MIN_WORDS_FOR_CLAUSES_FUSED = 50
+"""The same for scores that are fused with a search by words, which handles clauses itself. There, the clauses of
+shorter requests made the ranking worse."""
+
+_MAX_TEXT_CHARACTERS = 8_000
+"""Far more than the tokens that a model reads, and less than a pasted file."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\s_\-./:]+")
-_SHOWN = 60
-_ENOUGH_UNQUOTED = 4
+_MAX_CHARACTERS_IN_ERRORS = 60
+_MIN_UNQUOTED_WORDS = 4
 
 
 def tool_text(tool: ToolReference) -> str:
-    """Return what is embedded of a tool: source, name in words, search text, description and tags; not the parameters.
+    """Return the text of a tool to embed: source, name as words, search text, description and tags; no parameters.
 
     Example:
         >>> tool_text(ToolReference(name="createIssue", description="Open a ticket.", source="github"))
@@ -50,107 +62,124 @@ def tool_text(tool: ToolReference) -> str:
     aliases = f" ({tool.search_text.strip()})" if tool.search_text.strip() else ""
     tags = f" ({', '.join(tool.tags)})" if tool.tags else ""
     source = f"{tool.source}. " if tool.source else ""
-    return replace_surrogates(f"{source}{name}{aliases}: {tool.description}{tags}"[:_LONGEST])
+    return replace_surrogates(f"{source}{name}{aliases}: {tool.description}{tags}"[:_MAX_TEXT_CHARACTERS])
 
 
 def embed_tools(embedder: Embedder, tools: Sequence[ToolReference], cache: EmbeddingCache) -> NDArray[np.float32]:
-    """Return one row a tool, in their order, embedding only what `cache` does not know.
+    """Return an array of shape (tools, d) with one row of length 1 per tool. Texts in the cache are not embedded.
 
     Raises:
-        IndexingError: the embedder failed, or its rows cannot be used.
+        IndexingError: If the embedder fails or returns an unusable result.
     """
     import numpy as np
 
-    prefix = getattr(embedder, "passage_prefix", "")
+    prefix = embedder.passage_prefix if isinstance(embedder, PrefixingEmbedder) else ""
     texts = [prefix + tool_text(tool) for tool in tools]
     wanted = dict.fromkeys(texts)
     rows = cache.get(embedder.id, wanted)
-    # In order of length: rows padded to one length cost least, and an equal set makes equal batches in whatever order.
+    # Sorted by length: padding costs least, and a set of tools makes the same batches in any order.
     missing = sorted((text for text in wanted if text not in rows), key=lambda text: (len(text), text))
-    for start in range(0, len(missing), BATCH):
-        batch = missing[start : start + BATCH]
+    for start in range(0, len(missing), BATCH_SIZE):
+        batch = missing[start : start + BATCH_SIZE]
         fresh = dict(zip(batch, unit_rows(embedder, batch), strict=True))
         cache.put(embedder.id, fresh)
         rows.update(fresh)
     widths = sorted({len(row) for row in rows.values()})
     if len(widths) > 1:
         raise IndexingError(
-            f"the embedder {embedder.id!r} gave rows of {' and of '.join(map(str, widths))} numbers; "
+            f"the embedder {embedder.id!r} returned rows of {' and of '.join(map(str, widths))} numbers; "
             "if its model has changed, give it a new id"
         )
     return np.stack([rows[text] for text in texts])
 
 
-def embed_query(embedder: Embedder, query: str, width: int, *, long: int = LONG_FUSED) -> NDArray[np.float32] | None:
-    """Return the row of a query, and below it those of its clauses if it has `long` words or more.
+def embed_query(
+    embedder: Embedder, query: str, width: int, *, min_words_for_clauses: int = MIN_WORDS_FOR_CLAUSES_FUSED
+) -> NDArray[np.float32] | None:
+    """Return the row of a query, followed by the rows of its clauses if it is long enough.
 
-    What the query quotes is left out if enough is left: it is mostly data, and draws a row far from what is to be done.
-    None if the embedder finds nothing in the query (a row of zeros); a clause in which it finds nothing has no row.
+    Quoted parts of the query are left out if at least four words remain: they are mostly data.
+
+    Args:
+        embedder: The embedder of the tools.
+        query: The query.
+        width: The number of dimensions of the tools' rows.
+        min_words_for_clauses: The number of words from which clauses are embedded, too.
+
+    Returns:
+        An array of shape (1 + clauses, d), or None if the row of the query is all zeros. Clauses with a row of zeros
+        are left out.
 
     Raises:
-        IndexingError: the embedder failed, or its row cannot be used.
+        IndexingError: If the embedder fails or returns an unusable result.
     """
-    text = replace_surrogates(query.strip()[:_LONGEST])
+    text = replace_surrogates(query.strip()[:_MAX_TEXT_CHARACTERS])
     unquoted = remove_quoted(text)
-    if count_words(unquoted) >= _ENOUGH_UNQUOTED:
+    if count_words(unquoted) >= _MIN_UNQUOTED_WORDS:
         text = unquoted.strip()
-    parts = split_clauses(text) if count_words(text) >= long else []
-    prefix = getattr(embedder, "query_prefix", "")
-    rows = unit_rows(embedder, [prefix + part for part in (text, *(parts if len(parts) > 1 else ()))], zeros=True)
+    parts = split_clauses(text) if count_words(text) >= min_words_for_clauses else []
+    prefix = embedder.query_prefix if isinstance(embedder, PrefixingEmbedder) else ""
+    rows = unit_rows(embedder, [prefix + part for part in (text, *(parts if len(parts) > 1 else ()))], allow_zeros=True)
     if rows.shape[1] != width:
         raise IndexingError(
-            f"the embedder {embedder.id!r} gave {rows.shape[1]} numbers for a query and {width} for the tools"
+            f"the embedder {embedder.id!r} returned {rows.shape[1]} numbers for a query and {width} for the tools"
         )
     if len(rows) == 1:
         return rows if rows.any() else None
-    told: list[bool] = [bool(row.any()) for row in rows]
-    return rows[told] if told[0] else None
+    nonzero: list[bool] = [bool(row.any()) for row in rows]
+    return rows[nonzero] if nonzero[0] else None
 
 
-def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) -> NDArray[np.float32]:
-    """Return one row of length one for each text; a row of zeros stays if `zeros` allows it.
+def unit_rows(embedder: Embedder, texts: Sequence[str], *, allow_zeros: bool = False) -> NDArray[np.float32]:
+    """Embed texts and return the rows scaled to length 1, of shape (texts, d).
+
+    Args:
+        embedder: The embedder.
+        texts: The texts, not empty.
+        allow_zeros: Whether a row of zeros is kept instead of rejected.
 
     Raises:
-        IndexingError: the embedder failed, or answered another shape, a number that is not finite, or a row of zeros.
-        AsyncCallableError: it answered a coroutine.
+        IndexingError: If the embedder fails, or its result has another shape, a number that is not finite, or a row of
+            zeros.
+        AsyncCallableError: If the embedder returns a coroutine.
     """
     import numpy as np
 
     try:
-        answer: object = embedder.embed(texts)
+        result: object = embedder.embed(texts)
     except ToolSearchError:
         raise
     except Exception as error:
         raise IndexingError(f"the embedder {embedder.id!r} failed: {error or type(error).__name__}") from error
     try:
-        rows = np.asarray(answer, dtype=np.float64)
+        rows = np.asarray(result, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        if inspect.iscoroutine(answer):  # of a plain function around an async one, which does not show before
-            answer.close()
+        if inspect.iscoroutine(result):  # from a plain function that calls an async one
+            result.close()
             raise AsyncCallableError(
-                f"the embedder {embedder.id!r} returned a coroutine; indexes are built by plain functions"
+                f"the embedder {embedder.id!r} returned a coroutine; an embedder must be synchronous"
             ) from error
         raise IndexingError(
-            f"the embedder {embedder.id!r} returned a {type(answer).__name__} that is no array of numbers: {error}"
+            f"the embedder {embedder.id!r} must return an array of numbers, got {type(result).__name__}: {error}"
         ) from error
     if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1]:
         raise IndexingError(
-            f"the embedder {embedder.id!r} returned an array of shape {rows.shape} for {len(texts)} texts; "
-            f"expected ({len(texts)}, d)"
+            f"the embedder {embedder.id!r} must return an array of shape ({len(texts)}, d) for {len(texts)} texts, "
+            f"got shape {rows.shape}"
         )
-    if len(rows) == 1:  # a query: one product costs half of what the checks of many rows do
+    if len(rows) == 1:  # a query: one product takes half the time of the checks below
         square = float(rows[0].dot(rows[0]))
         if 1e-200 < square < math.inf:
             return (rows / math.sqrt(square)).astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    if lengths.min() > 1e-100 and lengths.max() < np.inf:  # NaN is neither
+    if lengths.min() > 1e-100 and lengths.max() < np.inf:  # False for NaN
         return np.ascontiguousarray(rows / lengths[:, None], dtype=np.float32)
     finite: NDArray[np.bool_] = np.asarray(np.isfinite(rows).all(axis=1))
     if not finite.all():
         raise IndexingError(f"the embedder {embedder.id!r} returned NaN or infinity for {_first(texts, ~finite)}")
-    # By the largest number first, so that squares neither overflow nor vanish.
+    # Divide by the largest number first, so that squares neither overflow nor underflow.
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    if not zeros and not largest.all():
+    if not allow_zeros and not largest.all():
         raise IndexingError(f"the embedder {embedder.id!r} returned only zeros for {_first(texts, largest[:, 0] == 0)}")
     rows = rows / np.where(largest > 0, largest, 1.0)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -158,7 +187,11 @@ def unit_rows(embedder: Embedder, texts: Sequence[str], *, zeros: bool = False) 
 
 
 def require_vector_extra() -> None:
-    """Raise MissingExtraError unless numpy and faiss can be imported."""
+    """Import numpy and faiss.
+
+    Raises:
+        MissingExtraError: If one of them is not installed.
+    """
     try:
         import faiss  # noqa: F401
         import numpy as np  # noqa: F401
@@ -168,4 +201,4 @@ def require_vector_extra() -> None:
 
 def _first(texts: Sequence[str], where: NDArray[np.bool_]) -> str:
     text = texts[int(where.argmax())]
-    return short_repr(text, _SHOWN)
+    return short_repr(text, _MAX_CHARACTERS_IN_ERRORS)

@@ -1,4 +1,4 @@
-"""What the Hugging Face hub says of a model's name, as far as it can be reached."""
+"""Queries to the Hugging Face hub about a model's name."""
 
 from __future__ import annotations
 
@@ -7,46 +7,50 @@ import os
 import re
 from typing import Any
 
-__all__ = ["hub_answers", "is_forbidden", "may_be_a_name", "refusal"]
+__all__ = ["find_refusal", "is_hub_reachable", "is_offline", "is_valid_name"]
 
-_TIMEOUT = 5.0
+_HUB_TIMEOUT_SECONDS = 5.0
 _NAME = re.compile(r"[\w.\-]{1,96}(?:/[\w.\-]{1,96})?", re.ASCII)
 _REFUSALS = ("RepositoryNotFoundError", "RevisionNotFoundError", "DisabledRepoError")
 
 
-def is_forbidden() -> bool:
-    """Whether the environment says that nothing may be looked up (``HF_HUB_OFFLINE``)."""
+def is_offline() -> bool:
+    """Return whether the environment forbids downloads (``HF_HUB_OFFLINE`` or ``TRANSFORMERS_OFFLINE``)."""
     switches = (os.environ.get(name, "") for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"))
     return any(value.upper() in {"1", "ON", "YES", "TRUE"} for value in switches)
 
 
-def hub_answers() -> bool:
-    """Whether the hub can be reached and is well; the hub's own client would try for more than a minute."""
-    # By their own names: the package loads its modules at use, and what is missing is no sign of a hub that is away.
+def is_hub_reachable() -> bool:
+    """Return whether the hub responds within five seconds, without a server error.
+
+    Without this check, the hub's own client retries for more than a minute if the hub is unreachable.
+    """
+    # Imported by their full names: the package loads its modules lazily, and a missing module must raise here rather
+    # than count as an unreachable hub.
     constants: Any = importlib.import_module("huggingface_hub.constants")
     utils: Any = importlib.import_module("huggingface_hub.utils")
     try:
-        answer = utils.get_session().head(constants.ENDPOINT, timeout=_TIMEOUT)
+        response = utils.get_session().head(constants.ENDPOINT, timeout=_HUB_TIMEOUT_SECONDS)
     except Exception:
         return False
-    return bool(answer.status_code < 500)
+    return bool(response.status_code < 500)
 
 
-def may_be_a_name(text: str) -> bool:
-    """Whether a model could have this name: one word, or an owner, a slash and one.
+def is_valid_name(text: str) -> bool:
+    """Return whether a string has the form of a model's name: ``model`` or ``owner/model``.
 
     Example:
-        >>> may_be_a_name("intfloat/e5-small"), may_be_a_name("my models/e5"), may_be_a_name("models/e5/small")
+        >>> is_valid_name("intfloat/e5-small"), is_valid_name("my models/e5"), is_valid_name("models/e5/small")
         (True, False, False)
     """
     return _NAME.fullmatch(text) is not None
 
 
-def refusal(error: BaseException | None) -> BaseException | None:
-    """Return the hub's answer, in an error or in one that it came from, that it has no such model for us, if any."""
-    kinds: Any = importlib.import_module("huggingface_hub.errors")
+def find_refusal(error: BaseException | None) -> BaseException | None:
+    """Return the hub's error for an unknown or inaccessible model among an error and its causes, or None."""
+    errors: Any = importlib.import_module("huggingface_hub.errors")
     refusals: tuple[type[BaseException], ...] = tuple(
-        found for name in _REFUSALS if (found := getattr(kinds, name, None)) is not None
+        found for name in _REFUSALS if (found := getattr(errors, name, None)) is not None
     )
     while error is not None:
         if isinstance(error, refusals):

@@ -27,7 +27,7 @@ SYNONYMS = {"cash": "money", "give": "return", "letter": "message"}
 
 
 class Broken:
-    """An index that cannot be built until it is mended."""
+    """An index that cannot be built until it is complete."""
 
     def __init__(self) -> None:
         self.error: Exception | None = ConnectionError("embedding service is down")
@@ -68,14 +68,14 @@ def meaning(word_embedder):
     return VectorToolIndex(CallableEmbedder(embed))
 
 
-def test_words_and_meaning_both_find(meaning):
+def test_words_and_meaning_both_find_tools(meaning):
     searcher = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS)
     assert searcher.search("give cash").names == ("refund_payment",)
     assert searcher.search("forecast").names[0] == "get_weather"
     assert searcher.search("forecast").reason == ""
 
 
-def test_an_answer_says_what_was_found_where(meaning):
+def test_hits_list_the_matches_of_each_part(meaning):
     response = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search("send letter")
     assert response.hits[0].name == "send_mail"
     assert response.hits[0].matched == (Match("send", ("name", "description")), Match("send letter", ("meaning",)))
@@ -83,13 +83,13 @@ def test_an_answer_says_what_was_found_where(meaning):
     assert response.metadata.search_type == "HybridToolIndex"
 
 
-def test_a_named_tool_stays_first_whatever_the_meaning_says(meaning):
+def test_named_tool_ranks_first(meaning):
     searcher = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS)
     assert searcher.search("find_trail").names[0] == "find_trail"
     assert searcher.search("give cash back to the customer with find_trail").names[0] == "find_trail"
 
 
-def test_a_category_is_ranked_within(meaning):
+def test_search_within_a_category(meaning):
     crowd = [ToolReference(name=f"sun_{n}", description="rain and sun") for n in range(400)]
     searcher = HybridToolIndex([Bm25ToolIndex(), meaning]).build([*TOOLS, *crowd])
     response = searcher.search("rain and sun", category="Outdoors")
@@ -98,33 +98,33 @@ def test_a_category_is_ranked_within(meaning):
     assert searcher.search("sun", category="nowhere").reason_code == "unknown_category"
 
 
-def test_an_unrelated_query_says_so(meaning):
+def test_unrelated_query_is_no_match(meaning):
     response = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search("zebra")
     assert response.hits == ()
     assert response.reason_code == "no_match"
 
 
-def test_the_reason_of_a_part_is_given_when_nothing_is_found(word_embedder):
+def test_empty_response_has_the_reason_of_a_part(word_embedder):
     pytest.importorskip("faiss")
     parts = [Bm25ToolIndex(), VectorToolIndex(word_embedder(), min_similarity=0.99)]
     assert HybridToolIndex(parts).build(TOOLS).search("zebra").reason_code == "below_minimum"
 
 
-def test_a_doubt_of_words_alone_is_kept_and_meaning_removes_it(meaning):
+def test_weak_match_by_words_is_confirmed_by_meaning(meaning):
     query = "sun give cash giraffe"
     assert HybridToolIndex([Bm25ToolIndex()]).build(TOOLS).search(query).reason_code == "weak_match"
     assert HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search(query).reason_code is None
 
 
-def test_where_words_and_meaning_both_doubt_the_nearest_are_given_as_weak(meaning):
+def test_weak_match_by_words_and_by_meaning(meaning):
     query = "sun alpha beta gamma delta epsilon zeta eta theta"
     response = HybridToolIndex([Bm25ToolIndex(), meaning]).build(TOOLS).search(query)
     assert set(response.names[:2]) == {"find_trail", "get_weather"}
     assert response.reason_code == "weak_match"
-    assert response.reason == "Nothing here stands out: these are only the nearest of 4 tools, and perhaps none fits."
+    assert response.reason == "No tool stands out: these are only the nearest of 4 tools, and perhaps none fits."
 
 
-def test_a_part_that_only_ranks_vouches_unless_it_doubts_itself():
+def test_ranking_part_decides_on_weak_matches():
     query = "sun zebra giraffe elephant"
     own = Ranks("get_weather")
     assert HybridToolIndex([Bm25ToolIndex(), own]).build(TOOLS).search(query).reason_code is None
@@ -134,26 +134,26 @@ def test_a_part_that_only_ranks_vouches_unless_it_doubts_itself():
     assert HybridToolIndex([doubtful]).build(TOOLS).search(query).reason == "Hardly."
 
 
-def test_one_part_alone_ranks_as_it_would_by_itself():
+def test_single_part_keeps_its_ranking():
     alone, wrapped = Bm25ToolIndex().build(TOOLS), HybridToolIndex([Bm25ToolIndex()]).build(TOOLS)
     for query in ("sun", "send a message", "money for the customer in the sun"):
         assert wrapped.search(query).names == alone.search(query).names
         assert wrapped.search(query).total_matches == alone.search(query).total_matches
 
 
-def test_the_order_of_tools_does_not_matter(meaning):
+def test_order_of_tools_does_not_matter(meaning):
     searchers = [HybridToolIndex([Bm25ToolIndex(), meaning]).build(tools) for tools in (TOOLS, TOOLS[::-1])]
     for query in ("sun", "give cash", "message for a customer"):
         first, second = (searcher.search(query).hits for searcher in searchers)
         assert first == second
 
 
-def test_a_hybrid_can_be_a_part(meaning):
+def test_hybrid_as_a_part(meaning):
     inner = HybridToolIndex([Bm25ToolIndex(), meaning])
     assert HybridToolIndex([inner]).build(TOOLS).search("give cash").names == ("refund_payment",)
 
 
-def test_an_index_of_ones_own_is_fused_by_rank(meaning):
+def test_custom_index_is_fused_by_rank(meaning):
     own = Ranks("find_trail", "unknown_tool", "send_mail")
     response = HybridToolIndex([Bm25ToolIndex(), own]).build(TOOLS).search("weather")
     assert sorted(response.names) == ["find_trail", "get_weather", "send_mail"]
@@ -163,17 +163,17 @@ def test_an_index_of_ones_own_is_fused_by_rank(meaning):
     assert agreed.search("rain forecast").names[0] == "get_weather"
 
 
-def test_ranks_are_narrowed_to_the_category_by_the_hybrid():
+def test_ranks_are_filtered_by_category():
     own = Ranks("send_mail", "find_trail")
     assert HybridToolIndex([own]).build(TOOLS).search("anything", category="outdoors").names == ("find_trail",)
 
 
-def test_the_reason_of_an_index_of_ones_own_is_passed_on():
+def test_reason_of_a_custom_index():
     response = HybridToolIndex([Ranks(reason="Say it in French.")]).build(TOOLS).search("anything")
     assert (response.reason_code, response.reason) == ("no_match", "Say it in French.")
 
 
-def test_a_part_that_cannot_be_built_is_left_out_and_named(caplog):
+def test_part_that_cannot_be_built_is_left_out(caplog):
     broken = Broken()
     index = HybridToolIndex([Bm25ToolIndex(), broken])
     searcher = index.build(TOOLS)
@@ -184,12 +184,12 @@ def test_a_part_that_cannot_be_built_is_left_out_and_named(caplog):
     assert "Broken" in response.reason
     assert "embedding service is down" in caplog.text
     broken.error = None
-    mended = index.build(TOOLS)
-    assert mended.degraded == ()
-    assert mended.search("weather").reason == ""
+    complete = index.build(TOOLS)
+    assert complete.degraded == ()
+    assert complete.search("weather").reason == ""
 
 
-def test_only_what_is_missing_is_built_again():
+def test_only_missing_parts_are_built_again():
     class Counted(Ranks):
         builds = 0
 
@@ -201,13 +201,13 @@ def test_only_what_is_missing_is_built_again():
     index = HybridToolIndex([Counted("send_mail"), broken])
     first = index.build(TOOLS)
     broken.error = None
-    mended = index.build(TOOLS[::-1])
-    assert (first.degraded, mended.degraded) == (("Broken",), ())
+    complete = index.build(TOOLS[::-1])
+    assert (first.degraded, complete.degraded) == (("Broken",), ())
     assert Counted.builds == 1
-    assert sorted(mended.search("weather").names) == ["get_weather", "send_mail"]
+    assert sorted(complete.search("weather").names) == ["get_weather", "send_mail"]
 
 
-def test_a_failure_that_took_long_is_not_repeated_at_once():
+def test_backoff_after_a_slow_build_failure():
     now = [100.0]
 
     class Slow(Broken):
@@ -230,7 +230,7 @@ def test_a_failure_that_took_long_is_not_repeated_at_once():
     assert index.build(TOOLS).degraded == ()
 
 
-def test_a_degraded_searcher_nobody_holds_is_forgotten():
+def test_unused_degraded_searcher_is_freed():
     broken = Broken()
     index = HybridToolIndex([Bm25ToolIndex(), broken])
     held = weakref.ref(index.build(TOOLS))
@@ -240,7 +240,7 @@ def test_a_degraded_searcher_nobody_holds_is_forgotten():
     assert index.build(TOOLS).degraded == ()
 
 
-def test_a_degraded_hybrid_inside_another_is_named():
+def test_degraded_parts_of_a_nested_hybrid():
     broken = Broken()
     index = HybridToolIndex([HybridToolIndex([Bm25ToolIndex(), broken]), Bm25ToolIndex()])
     searcher = index.build(TOOLS)
@@ -249,7 +249,7 @@ def test_a_degraded_hybrid_inside_another_is_named():
     assert index.build(TOOLS).degraded == ()
 
 
-def test_a_part_that_fails_at_a_search_is_asked_again_at_the_next(word_embedder, caplog):
+def test_part_that_fails_in_a_search_is_used_in_the_next(word_embedder, caplog):
     pytest.importorskip("faiss")
     words, down = word_embedder(), []
 
@@ -270,20 +270,20 @@ def test_a_part_that_fails_at_a_search_is_asked_again_at_the_next(word_embedder,
     assert searcher.search("weather").reason == ""
 
 
-def test_a_doubt_and_a_lost_part_are_both_told():
+def test_reason_of_a_weak_match_with_a_missing_part():
     response = HybridToolIndex([Bm25ToolIndex(), Broken()]).build(TOOLS).search("sun zebra giraffe elephant")
     assert response.reason_code == "weak_match"
     assert "zebra" in response.reason
     assert "Broken" in response.reason
 
 
-def test_no_match_while_a_part_is_lost_tells_of_both():
+def test_reason_of_no_match_with_a_missing_part():
     response = HybridToolIndex([Bm25ToolIndex(), Broken()]).build(TOOLS).search("qwxz")
     assert response.reason_code == "no_match"
     assert "Broken" in response.reason
 
 
-def test_only_when_all_parts_fail_the_hybrid_fails(word_embedder):
+def test_hybrid_fails_only_if_all_parts_fail(word_embedder):
     with pytest.raises(IndexingError, match="embedding service is down") as caught:
         HybridToolIndex([Broken(), Broken()]).build(TOOLS)
     assert isinstance(caught.value.__cause__, ConnectionError)
@@ -302,25 +302,25 @@ class Unprovided(MissingExtraError):
 
 
 @pytest.mark.parametrize("error", [ConfigurationError("wrong"), Unprovided()])
-def test_what_will_not_pass_by_itself_is_raised(error):
+def test_permanent_errors_are_raised(error):
     broken = Broken()
     broken.error = error
     with pytest.raises(type(error)):
         HybridToolIndex([Bm25ToolIndex(), broken]).build(TOOLS)
 
 
-def test_two_tools_of_one_name_are_refused():
+def test_duplicate_names_are_rejected():
     with pytest.raises(DuplicateToolError):
         HybridToolIndex([Bm25ToolIndex()]).build([TOOLS[0], TOOLS[0]])
 
 
 @pytest.mark.parametrize("parts", [[], ["bm25"], [Bm25ToolIndex], [None]])
-def test_parts_that_are_no_indexes_are_refused(parts):
+def test_invalid_parts_are_rejected(parts):
     with pytest.raises(ConfigurationError):
         HybridToolIndex(parts)
 
 
-def test_by_default_words_and_meaning_where_the_extra_is_installed(monkeypatch):
+def test_default_parts_depend_on_the_extra(monkeypatch):
     installed = all(importlib.util.find_spec(name) for name in ("numpy", "faiss", "sentence_transformers"))
     expected = ["Bm25ToolIndex", "VectorToolIndex"] if installed else ["Bm25ToolIndex"]
     assert [type(part).__name__ for part in HybridToolIndex().parts] == expected
@@ -328,7 +328,7 @@ def test_by_default_words_and_meaning_where_the_extra_is_installed(monkeypatch):
     assert [type(part).__name__ for part in HybridToolIndex().parts] == ["Bm25ToolIndex"]
 
 
-def test_no_tools_and_no_words_are_said(meaning):
+def test_reasons_without_tools_or_words(meaning):
     index = HybridToolIndex([Bm25ToolIndex(), meaning])
     assert index.build([]).search("weather").reason_code == "nothing_indexed"
     assert index.build(TOOLS).search(" ").reason_code == "empty_query"
@@ -342,7 +342,7 @@ def test_no_query_raises(query, meaning):
 
 
 @pytest.mark.vector
-def test_the_real_model_gives_words_a_meaning(minilm):
+def test_minilm_finds_tools_by_meaning(minilm):
     searcher = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)]).build(TOOLS)
     response = searcher.search("give back cash")
     assert response.names[0] == "refund_payment"
@@ -351,13 +351,13 @@ def test_the_real_model_gives_words_a_meaning(minilm):
 
 
 @pytest.mark.vector
-def test_another_script_leaves_the_ranking_to_words(minilm):
+def test_other_script_is_ranked_by_words(minilm):
     tools = [*TOOLS, ToolReference(name="tianqi", description="查询城市天气")]
     searcher = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(minilm)]).build(tools)
     assert searcher.search("天气").names[0] == "tianqi"
 
 
-def test_words_hardly_count_where_the_tools_know_hardly_any(monkeypatch):
+def test_unknown_words_reduce_the_weight_of_words(monkeypatch):
     """As for a request in another language: one word met by chance does not outdo its meaning."""
     pytest.importorskip("faiss")
     cosines = {"hotel": 1.0, "die casting": 0.7, "weather": 0.0, "mail": 0.0, "music": 0.0}
@@ -378,7 +378,7 @@ def test_words_hardly_count_where_the_tools_know_hardly_any(monkeypatch):
 
 @pytest.mark.vector
 @pytest.mark.parametrize("fillers", [1, 2, 3, 5, 8])
-def test_in_a_small_catalogue_a_word_that_one_tool_has_outweighs_likeness(minilm, fillers) -> None:
+def test_rare_word_outweighs_similarity_in_a_small_catalog(minilm, fillers) -> None:
     """A deviation over a handful of tools enlarges noise; what only the parameters say must not drown in it."""
     shade = {"enum": ["crimson", "turquoise"]}
     iban = {"type": "string", "description": "bank account to debit"}

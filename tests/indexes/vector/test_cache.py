@@ -12,7 +12,8 @@ import pytest
 
 from toolsearch.errors import ConfigurationError
 from toolsearch.indexes.vector.cache import EmbeddingCache
-from toolsearch.indexes.vector.embedders import CallableEmbedder, SentenceTransformerEmbedder
+from toolsearch.indexes.vector.embedders import CallableEmbedder
+from toolsearch.indexes.vector.sentence_transformer import SentenceTransformerEmbedder
 
 np = pytest.importorskip("numpy")
 
@@ -21,7 +22,7 @@ def row(*numbers: float):
     return np.array(numbers, dtype=np.float32)
 
 
-def test_returns_what_was_put_under_the_same_embedder_and_text_only():
+def test_rows_are_stored_by_embedder_and_text():
     cache = EmbeddingCache()
     cache.put("one", {"weather": row(1, 2)})
     assert cache.get("one", ["weather", "mail"])["weather"].tolist() == [1, 2]
@@ -29,13 +30,13 @@ def test_returns_what_was_put_under_the_same_embedder_and_text_only():
     assert cache.get("one", ["mail"]) == {}
 
 
-def test_an_embedder_id_and_a_text_cannot_run_into_each_other():
+def test_keys_separate_embedder_id_and_text():
     cache = EmbeddingCache()
     cache.put("a", {"bc": row(1)})
     assert cache.get("ab", ["c"]) == {}
 
 
-def test_rows_are_copies_that_cannot_be_changed():
+def test_rows_are_read_only_copies():
     cache = EmbeddingCache()
     given = row(1, 2)
     cache.put("one", {"weather": given})
@@ -46,7 +47,7 @@ def test_rows_are_copies_that_cannot_be_changed():
         kept[0] = 9
 
 
-def test_the_least_recently_used_row_goes_first():
+def test_least_recently_used_row_is_dropped_first():
     cache = EmbeddingCache(max_bytes=3 * (4 + 250))
     for text in ("a", "b", "c"):
         cache.put("one", {text: row(1)})
@@ -56,7 +57,7 @@ def test_the_least_recently_used_row_goes_first():
     assert sorted(cache.get("one", ["a", "b", "c", "d"])) == ["a", "c", "d"]
 
 
-def test_putting_a_text_again_costs_no_more_memory():
+def test_replacing_a_row_uses_no_more_memory():
     cache = EmbeddingCache(max_bytes=2 * (4 + 250))
     for number in range(10):
         cache.put("one", {"a": row(number), "b": row(number)})
@@ -64,31 +65,31 @@ def test_putting_a_text_again_costs_no_more_memory():
     assert len(cache) == 2
 
 
-def test_without_memory_nothing_is_kept():
+def test_max_bytes_of_zero_keeps_nothing():
     cache = EmbeddingCache(max_bytes=0)
     cache.put("one", {"a": row(1)})
     assert len(cache) == 0
 
 
-def test_a_negative_size_is_refused():
+def test_negative_max_bytes_is_rejected():
     with pytest.raises(ConfigurationError, match="max_bytes"):
         EmbeddingCache(max_bytes=-1)
 
 
-def test_a_folder_keeps_rows_for_the_next_run(tmp_path: Path):
+def test_folder_keeps_rows_between_runs(tmp_path: Path):
     EmbeddingCache(tmp_path / "new").put("one", {"weather \ud800 天气": row(0.1, -2.5)})
     kept = EmbeddingCache(tmp_path / "new").get("one", ["weather \ud800 天气"])
     assert kept["weather \ud800 天气"].tolist() == row(0.1, -2.5).tolist()
 
 
-def test_what_memory_had_to_drop_is_read_from_the_folder(tmp_path: Path):
+def test_dropped_rows_are_read_from_the_folder(tmp_path: Path):
     cache = EmbeddingCache(tmp_path, max_bytes=0)
     cache.put("one", {"a": row(1), "b": row(2)})
     assert {text: kept.tolist() for text, kept in cache.get("one", ["a", "b"]).items()} == {"a": [1], "b": [2]}
 
 
 @pytest.mark.parametrize("damage", [b"", b"TSV1", b"not a row at all"])
-def test_a_damaged_file_counts_as_missing_and_is_written_again(tmp_path: Path, damage: bytes):
+def test_damaged_file_is_written_again(tmp_path: Path, damage: bytes):
     EmbeddingCache(tmp_path).put("one", {"a": row(1, 2)})
     (file,) = tmp_path.rglob("*.vec")
     file.write_bytes(damage)
@@ -99,7 +100,7 @@ def test_a_damaged_file_counts_as_missing_and_is_written_again(tmp_path: Path, d
 
 
 @pytest.mark.parametrize("position", [0, 5, -1])
-def test_one_changed_byte_is_noticed(tmp_path: Path, position: int):
+def test_changed_byte_is_detected(tmp_path: Path, position: int):
     EmbeddingCache(tmp_path).put("one", {"a": row(1, 2)})
     (file,) = tmp_path.rglob("*.vec")
     content = bytearray(file.read_bytes())
@@ -108,21 +109,21 @@ def test_one_changed_byte_is_noticed(tmp_path: Path, position: int):
     assert EmbeddingCache(tmp_path).get("one", ["a"]) == {}
 
 
-def test_a_file_cut_short_is_noticed(tmp_path: Path):
+def test_truncated_file_is_detected(tmp_path: Path):
     EmbeddingCache(tmp_path).put("one", {"a": row(1, 2)})
     (file,) = tmp_path.rglob("*.vec")
     file.write_bytes(file.read_bytes()[:-4])
     assert EmbeddingCache(tmp_path).get("one", ["a"]) == {}
 
 
-def test_nothing_unfinished_is_left_in_the_folder(tmp_path: Path):
+def test_no_temporary_files_remain(tmp_path: Path):
     EmbeddingCache(tmp_path).put("one", {str(number): row(number) for number in range(20)})
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) == 20
     assert {path.suffix for path in files} == {".vec"}
 
 
-def test_a_folder_that_cannot_be_written_is_logged_once_and_memory_serves(tmp_path: Path, caplog):
+def test_unwritable_folder_is_logged_once(tmp_path: Path, caplog):
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     cache = EmbeddingCache(blocked)
@@ -133,7 +134,7 @@ def test_a_folder_that_cannot_be_written_is_logged_once_and_memory_serves(tmp_pa
     assert str(blocked) in caplog.text
 
 
-def test_several_caches_of_one_folder_log_its_trouble_once(tmp_path: Path, caplog):
+def test_caches_of_one_folder_log_its_error_once(tmp_path: Path, caplog):
     """Each index has a cache of its own; trouble with another folder is said, too."""
     for name in ("one", "two"):
         (tmp_path / name).write_text("in the way")
@@ -142,29 +143,29 @@ def test_several_caches_of_one_folder_log_its_trouble_once(tmp_path: Path, caplo
     assert [Path(record.folder).name for record in caplog.records] == ["one", "two"]
 
 
-def test_a_tilde_is_the_home_directory(tmp_path: Path, monkeypatch):
+def test_tilde_is_the_home_directory(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert EmbeddingCache("~/x").folder == EmbeddingCache(Path("~/x")).folder == tmp_path / "x"
     assert SentenceTransformerEmbedder("m", "~/x").cache_dir == tmp_path / "x"
     assert CallableEmbedder(lambda _: [], id="one", cache_dir="~/x").cache_dir == tmp_path / "x"
-    with pytest.raises(ConfigurationError, match="is nowhere"):
+    with pytest.raises(ConfigurationError, match="must exist or be creatable"):
         EmbeddingCache("~no-such-user-anywhere/x")
 
 
 @pytest.mark.parametrize("folder", ["", "  "])
-def test_a_folder_without_a_name_is_refused(folder: str):
+def test_blank_folder_is_rejected(folder: str):
     """It would be the working directory."""
     for refused in (
         lambda: EmbeddingCache(folder),
         lambda: SentenceTransformerEmbedder("m", folder),
         lambda: CallableEmbedder(lambda _: [], id="one", cache_dir=folder),
     ):
-        with pytest.raises(ConfigurationError, match="needs a name"):
+        with pytest.raises(ConfigurationError, match="must have a name"):
             refused()
 
 
-def test_two_processes_share_a_folder(tmp_path: Path):
+def test_processes_share_a_folder(tmp_path: Path):
     code = (
         "import sys, numpy as np\n"
         "from toolsearch.indexes.vector.cache import EmbeddingCache\n"
@@ -176,7 +177,7 @@ def test_two_processes_share_a_folder(tmp_path: Path):
     assert {text: found.tolist() for text, found in kept.items()} == {str(n): [n, n, n] for n in range(50)}
 
 
-def test_many_threads_put_and_get_without_harm(tmp_path: Path):
+def test_thread_safety(tmp_path: Path):
     cache = EmbeddingCache(tmp_path, max_bytes=10 * (4 + 250))
     start = threading.Barrier(4)
 
@@ -193,7 +194,7 @@ def test_many_threads_put_and_get_without_harm(tmp_path: Path):
     assert len(cache) == 10
 
 
-def test_a_writer_that_is_killed_leaves_only_whole_rows(tmp_path: Path):
+def test_killed_writer_leaves_only_complete_rows(tmp_path: Path):
     """What it had begun counts as missing, and the next process goes on in the same folder."""
     code = (
         "import itertools, sys, numpy as np\n"
@@ -216,7 +217,7 @@ def test_a_writer_that_is_killed_leaves_only_whole_rows(tmp_path: Path):
     assert EmbeddingCache(tmp_path).get("one", ["next"])["next"].tolist() == [1]
 
 
-def test_a_folder_where_a_row_should_be_is_missing_and_harms_nothing(tmp_path: Path, caplog):
+def test_folder_in_place_of_a_row_counts_as_missing(tmp_path: Path, caplog):
     """Whatever has been done to the folder, a build goes on."""
     EmbeddingCache(tmp_path).put("one", {"a": row(1), "b": row(2)})
     file = min(tmp_path.rglob("*.vec"))
@@ -230,7 +231,7 @@ def test_a_folder_where_a_row_should_be_is_missing_and_harms_nothing(tmp_path: P
 
 
 @pytest.mark.parametrize("ending", ["folder", "file"])
-def test_what_is_in_the_way_of_one_row_keeps_no_other_from_the_folder(tmp_path: Path, caplog, ending: str):
+def test_unwritable_row_does_not_affect_other_rows(tmp_path: Path, caplog, ending: str):
     """It is logged once, whatever is in the way and however often it is met."""
     texts = [str(number) for number in range(20)]
     EmbeddingCache(tmp_path).put("one", {texts[0]: row(0)})

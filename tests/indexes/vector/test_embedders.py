@@ -24,7 +24,7 @@ from toolsearch.indexes import (
     ToolReference,
     VectorToolIndex,
 )
-from toolsearch.indexes.vector import embedders as module
+from toolsearch.indexes.vector import sentence_transformer as module
 from toolsearch.testing import FakeClock
 
 Load = Callable[[bool], Any]
@@ -47,8 +47,8 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     library = ModuleType("sentence_transformers")
     library.SentenceTransformer = load  # type: ignore[attr-defined]  # all that is used of it
     monkeypatch.setitem(sys.modules, "sentence_transformers", library)
-    monkeypatch.setattr(module, "hub_answers", lambda: state.online)
-    monkeypatch.setattr(module, "is_forbidden", lambda: False)
+    monkeypatch.setattr(module, "is_hub_reachable", lambda: state.online)
+    monkeypatch.setattr(module, "is_offline", lambda: False)
     return state
 
 
@@ -77,31 +77,29 @@ def slow(clock: FakeClock, seconds: float, error: Exception) -> Load:
 
 
 @pytest.mark.parametrize("kind", [RepositoryNotFoundError, RevisionNotFoundError])
-def test_a_name_that_the_hub_does_not_know_is_an_error_of_configuration(
-    tries: SimpleNamespace, kind: type[Exception]
-) -> None:
+def test_unknown_model_is_a_configuration_error(tries: SimpleNamespace, kind: type[Exception]) -> None:
     """Also in a hybrid: degrading would not mend it."""
     tries.load = refused(kind)
     hybrid = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex("org/modle")])
-    with pytest.raises(ConfigurationError, match=r"no model 'org/modle' for us \(404 Client Error.*check the name"):
+    with pytest.raises(ConfigurationError, match=r"no accessible model 'org/modle' \(404 Client Error.*check the name"):
         hybrid.build([ToolReference(name="a")])
     assert tries.calls == ["cache", "hub"]
 
 
 @pytest.mark.parametrize("name", ["models/mini/v2", "my model", "C:\\models\\mini", "größe/x", "a" * 97])
-def test_what_cannot_be_a_name_is_a_folder_that_is_not_there(tries: SimpleNamespace, name: str) -> None:
-    with pytest.raises(ConfigurationError, match="no such folder, and no name that the hub could have"):
+def test_invalid_name_is_reported_as_a_missing_folder(tries: SimpleNamespace, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="no such folder, and not a valid name on the hub"):
         SentenceTransformerEmbedder(name).embed(["a"])
     assert tries.calls == []
 
 
-def test_a_folder_without_a_model_is_an_error_of_configuration(tries: SimpleNamespace, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="the folder has no configuration"):
+def test_folder_without_a_model_is_a_configuration_error(tries: SimpleNamespace, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="the folder has no JSON configuration"):
         HybridToolIndex([Bm25ToolIndex(), VectorToolIndex(tmp_path)]).build([ToolReference(name="a")])
     assert tries.calls == []
 
 
-def test_while_the_hub_is_away_a_hybrid_goes_on_and_asks_seldom(
+def test_hybrid_backs_off_while_the_hub_is_unreachable(
     tries: SimpleNamespace, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever the set of tools: the model is the same."""
@@ -131,7 +129,7 @@ def test_while_the_hub_is_away_a_hybrid_goes_on_and_asks_seldom(
     assert tries.calls == ["cache", "cache"]
 
 
-def test_a_failure_that_was_quick_may_be_tried_again_at_once(tries: SimpleNamespace, clock: FakeClock) -> None:
+def test_quick_failure_is_retried_at_once(tries: SimpleNamespace, clock: FakeClock) -> None:
     tries.load = slow(clock, 0, OSError("busy"))
     embedder = SentenceTransformerEmbedder("org/model", clock=clock)
     for _ in range(2):
@@ -140,7 +138,7 @@ def test_a_failure_that_was_quick_may_be_tried_again_at_once(tries: SimpleNamesp
     assert tries.calls == ["cache", "hub"] * 2
 
 
-def test_the_longest_wait_is_five_minutes(tries: SimpleNamespace, clock: FakeClock) -> None:
+def test_maximum_wait_is_five_minutes(tries: SimpleNamespace, clock: FakeClock) -> None:
     tries.load = slow(clock, 100, OSError("timeout"))
     embedder = SentenceTransformerEmbedder("org/model", clock=clock)
     for seconds, calls in ((0, 2), (299, 2), (1, 4)):

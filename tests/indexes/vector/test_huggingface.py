@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("huggingface_hub", reason="the extra `vector` is not installed")
 
-from toolsearch.indexes.vector.huggingface import hub_answers, is_forbidden, refusal
+from toolsearch.indexes.vector.huggingface import find_refusal, is_hub_reachable, is_offline
 
 
 class Hub(ThreadingHTTPServer):
@@ -61,53 +61,53 @@ def hub() -> Iterator[Hub]:
 @pytest.mark.parametrize(
     ("status", "answers"), [(200, True), (302, True), (401, True), (404, True), (500, False), (503, False)]
 )
-def test_a_hub_that_is_out_of_order_does_not_answer(
+def test_hub_with_a_server_error_is_unreachable(
     hub: Hub, monkeypatch: pytest.MonkeyPatch, status: int, answers: bool
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
     hub.status = status
-    assert hub_answers() is answers
+    assert is_hub_reachable() is answers
     assert hub.asked == 1
 
 
-def test_where_nobody_listens_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_port_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and does not listen
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{taken.getsockname()[1]}")
-        assert not hub_answers()
+        assert not is_hub_reachable()
 
 
 @pytest.mark.parametrize("status", [200, 503])
-def test_the_hub_is_asked_also_where_no_other_library_has_loaded_its_client(hub: Hub, status: int) -> None:
+def test_hub_is_checked_without_sentence_transformers(hub: Hub, status: int) -> None:
     hub.status = status
-    code = "from toolsearch.indexes.vector.huggingface import hub_answers; import sys; n = 'sentence_transformers'"
-    command = [sys.executable, "-c", f"{code}; print(n in sys.modules, hub_answers(), n in sys.modules)"]
+    code = "from toolsearch.indexes.vector.huggingface import is_hub_reachable; import sys; n = 'sentence_transformers'"
+    command = [sys.executable, "-c", f"{code}; print(n in sys.modules, is_hub_reachable(), n in sys.modules)"]
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0"}
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (ran.stdout.split(), ran.stderr) == (["False", str(status == 200), "False"], "")
     assert hub.asked == 1
 
 
-def test_a_client_that_is_not_whole_does_not_pass_for_a_hub_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_hub_client_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub.utils", None)
     with pytest.raises(ImportError):
-        hub_answers()
+        is_hub_reachable()
 
 
 @pytest.mark.parametrize(("value", "forbidden"), [("1", True), ("yes", True), ("0", False), ("", False)])
-def test_the_environment_may_forbid_to_ask(monkeypatch: pytest.MonkeyPatch, value: str, forbidden: bool) -> None:
+def test_is_offline(monkeypatch: pytest.MonkeyPatch, value: str, forbidden: bool) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "")
     monkeypatch.setenv("TRANSFORMERS_OFFLINE", value)
-    assert is_forbidden() is forbidden
+    assert is_offline() is forbidden
 
 
-def test_a_refusal_is_found_in_the_error_that_it_led_to() -> None:
+def test_find_refusal_among_causes() -> None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     answer = RepositoryNotFoundError.__new__(RepositoryNotFoundError)
     error = OSError("no such model, or something else")
     error.__cause__ = ValueError("between")
-    assert refusal(error) is None
+    assert find_refusal(error) is None
     error.__cause__.__context__ = answer
-    assert refusal(error) is answer
-    assert refusal(None) is None
+    assert find_refusal(error) is answer
+    assert find_refusal(None) is None

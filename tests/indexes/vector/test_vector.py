@@ -21,10 +21,11 @@ from toolsearch.indexes.bm25.index import Bm25ToolIndex
 from toolsearch.indexes.hybrid.index import HybridToolIndex
 from toolsearch.indexes.reference import ToolReference
 from toolsearch.indexes.vector.cache import EmbeddingCache
-from toolsearch.indexes.vector.calibration import BACKGROUND_TEXTS
-from toolsearch.indexes.vector.embedders import CallableEmbedder, SentenceTransformerEmbedder
+from toolsearch.indexes.vector.calibration import CALIBRATION_TEXTS
+from toolsearch.indexes.vector.embedders import CallableEmbedder
 from toolsearch.indexes.vector.encode import tool_text
 from toolsearch.indexes.vector.index import VectorToolIndex
+from toolsearch.indexes.vector.sentence_transformer import SentenceTransformerEmbedder
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("faiss")
@@ -37,7 +38,7 @@ TOOLS = (
 )
 
 
-def test_the_nearest_tool_comes_first(word_embedder):
+def test_nearest_tool_ranks_first(word_embedder):
     response = VectorToolIndex(word_embedder()).build(TOOLS).search("message for a person")
     assert response.names[0] == "send_mail"
     assert response.hits[0].description == "Send a message to a person"
@@ -53,13 +54,13 @@ def test_scores_are_cosines(word_embedder):
     assert hit.score == pytest.approx(1 / (3 * 2) ** 0.5, abs=1e-6)
 
 
-def test_tools_with_nothing_in_common_are_no_match(word_embedder):
+def test_unrelated_query_is_no_match(word_embedder):
     response = VectorToolIndex(word_embedder()).build(TOOLS).search("zebra")
     assert response.hits == ()
     assert response.reason_code == "no_match"
 
 
-def test_a_minimum_holds_and_is_explained(word_embedder):
+def test_min_similarity(word_embedder):
     searcher = VectorToolIndex(word_embedder(), min_similarity=0.9).build(TOOLS)
     response = searcher.search("a message please")
     assert response.hits == ()
@@ -68,7 +69,7 @@ def test_a_minimum_holds_and_is_explained(word_embedder):
     assert searcher.search("mail send: Send a message to a person").total_matches == 1
 
 
-def test_a_category_is_ranked_within_so_no_hit_is_lost(word_embedder):
+def test_category_search_loses_no_hit(word_embedder):
     crowd = [ToolReference(name=f"sun_{n}", description="rain and sun") for n in range(400)]
     response = (
         VectorToolIndex(word_embedder())
@@ -79,20 +80,20 @@ def test_a_category_is_ranked_within_so_no_hit_is_lost(word_embedder):
     assert response.total_matches == 2
 
 
-def test_total_matches_counts_more_than_is_returned(word_embedder):
+def test_total_matches_counts_all_matches(word_embedder):
     crowd = [ToolReference(name=f"sun_{n}", description="rain and sun") for n in range(400)]
     response = VectorToolIndex(word_embedder()).build([*TOOLS, *crowd]).search("sun", max_results=3)
     assert len(response.hits) == 3
     assert response.total_matches == 402
 
 
-def test_equal_tools_are_ordered_by_name_however_they_are_given(word_embedder):
+def test_equal_tools_are_in_order_of_name(word_embedder):
     tools = [ToolReference(name=name, description="rain") for name in ("get-x", "getX", "get.x", "get_x")]
     for given in (tools, tools[::-1]):
         assert VectorToolIndex(word_embedder()).build(given).search("rain").names == ("get-x", "get.x", "getX", "get_x")
 
 
-def test_a_named_tool_comes_first(word_embedder):
+def test_named_tool_ranks_first(word_embedder):
     assert VectorToolIndex(word_embedder()).build(TOOLS).search("sun and rain, find_trail").names[0] == "find_trail"
 
 
@@ -103,20 +104,20 @@ def test_a_named_tool_comes_first(word_embedder):
         (ToolReference(name="getHTTPServer.by-id/v2:x", source="hub"), "hub. get HTTP Server by id v2 x: "),
         (ToolReference(name="pay", search_text="wire money", tags=("bank", "eu")), "pay (wire money):  (bank, eu)"),
         (ToolReference(name="___", description="odd"), "___: odd"),
-        (ToolReference(name="天气", description="bad \ud800"), "天气: bad ?"),
+        (ToolReference(name="天气", description="bad \ud800"), "天气: bad \ufffd"),
     ],
 )
-def test_the_text_that_is_embedded(tool: ToolReference, text: str):
+def test_tool_text(tool: ToolReference, text: str):
     assert tool_text(tool) == text
 
 
-def test_parameters_are_not_embedded_and_huge_descriptions_are_cut():
+def test_tool_text_omits_parameters_and_cuts_long_descriptions():
     tool = ToolReference(name="a", description="x" * 1_000_000, parameters={"properties": {"secret": {}}})
     assert len(tool_text(tool)) == 8_000
     assert "secret" not in tool_text(tool)
 
 
-def test_a_tool_is_embedded_once_whatever_set_it_is_in(word_embedder):
+def test_tool_is_embedded_once_across_sets(word_embedder):
     embedder = word_embedder()
     index = VectorToolIndex(embedder)
     index.build(TOOLS[:3])
@@ -124,7 +125,7 @@ def test_a_tool_is_embedded_once_whatever_set_it_is_in(word_embedder):
     assert sorted(embedder.texts) == sorted(map(tool_text, TOOLS))
 
 
-def test_a_query_is_embedded_once_and_not_remembered_with_the_tools(word_embedder, tmp_path):
+def test_query_is_embedded_once_and_not_cached(word_embedder, tmp_path):
     embedder = word_embedder()
     searcher = VectorToolIndex(embedder, cache_dir=tmp_path).build(TOOLS)
     before = len(embedder.batches)
@@ -133,7 +134,7 @@ def test_a_query_is_embedded_once_and_not_remembered_with_the_tools(word_embedde
     assert len(list(tmp_path.rglob("*.vec"))) == len(TOOLS) + 1  # the background
 
 
-def test_large_sets_are_embedded_in_batches_of_similar_length(word_embedder):
+def test_large_sets_are_embedded_in_batches_by_length(word_embedder):
     embedder = word_embedder()
     VectorToolIndex(embedder).build([ToolReference(name=f"t{n}", description="w " * (n % 50)) for n in range(600)])
     assert [len(batch) for batch in embedder.batches] == [256, 256, 88]
@@ -141,7 +142,7 @@ def test_large_sets_are_embedded_in_batches_of_similar_length(word_embedder):
     assert lengths == sorted(lengths)
 
 
-def test_a_failure_loses_no_finished_batch():
+def test_failure_keeps_finished_batches():
     calls: list[int] = []
 
     def flaky(texts):
@@ -156,10 +157,10 @@ def test_a_failure_loses_no_finished_batch():
         index.build(tools)
     assert isinstance(caught.value.__cause__, ConnectionError)
     index.build(tools)
-    assert calls == [256, 44, 44, len(BACKGROUND_TEXTS)]
+    assert calls == [256, 44, 44, len(CALIBRATION_TEXTS)]
 
 
-def test_prefixes_are_put_before_tools_and_queries():
+def test_prefixes_of_tools_and_queries():
     seen: list[str] = []
 
     def embed(texts):
@@ -168,10 +169,10 @@ def test_prefixes_are_put_before_tools_and_queries():
 
     embedder = CallableEmbedder(embed, query_prefix="query: ", passage_prefix="passage: ")
     VectorToolIndex(embedder).build([ToolReference(name="a")]).search(" hi ")
-    assert seen == ["passage: a: ", *(f"passage: {text}" for text in BACKGROUND_TEXTS), "query: hi"]
+    assert seen == ["passage: a: ", *(f"passage: {text}" for text in CALIBRATION_TEXTS), "query: hi"]
 
 
-def test_a_cache_can_be_shared_by_indexes_and_keeps_embedders_apart(word_embedder):
+def test_shared_cache_separates_embedders(word_embedder):
     cache = EmbeddingCache()
     first, same, other = word_embedder("v1"), word_embedder("v1"), word_embedder("v2")
     for embedder in (first, same, other):
@@ -179,7 +180,7 @@ def test_a_cache_can_be_shared_by_indexes_and_keeps_embedders_apart(word_embedde
     assert (len(first.texts), len(same.texts), len(other.texts)) == (4, 0, 4)
 
 
-def test_a_folder_spares_the_next_process_the_embedding(word_embedder, tmp_path):
+def test_cache_dir_is_reused_by_another_index(word_embedder, tmp_path):
     VectorToolIndex(word_embedder(), cache_dir=tmp_path).build(TOOLS)
     again = word_embedder()
     searcher = VectorToolIndex(again, cache_dir=tmp_path).build(TOOLS)
@@ -187,7 +188,7 @@ def test_a_folder_spares_the_next_process_the_embedding(word_embedder, tmp_path)
     assert searcher.search("message").names == ("send_mail",)
 
 
-def test_the_embedders_own_folder_is_used(tmp_path):
+def test_cache_dir_of_the_embedder(tmp_path):
     def ones(texts):
         return np.ones((len(texts), 2))
 
@@ -195,14 +196,14 @@ def test_the_embedders_own_folder_is_used(tmp_path):
     assert len(list(tmp_path.rglob("*.vec"))) == len(TOOLS) + 1  # the background
 
 
-def test_a_function_without_an_id_is_never_kept_on_disk(tmp_path):
+def test_function_without_id_is_not_cached_on_disk(tmp_path):
     with pytest.raises(ConfigurationError, match="id"):
         VectorToolIndex(lambda texts: texts, cache_dir=tmp_path)
     with pytest.raises(ConfigurationError, match="id"):
         CallableEmbedder(lambda texts: texts, cache_dir=tmp_path)
 
 
-def test_functions_of_one_name_do_not_share_embeddings():
+def test_functions_with_the_same_name_do_not_share_embeddings():
     def make(width):
         return lambda texts: np.ones((len(texts), width))
 
@@ -214,52 +215,52 @@ def test_functions_of_one_name_do_not_share_embeddings():
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        (lambda texts: np.ones((len(texts) + 1, 2)), r"shape \(5, 2\) for 4 texts; expected \(4, d\)"),
+        (lambda texts: np.ones((len(texts) + 1, 2)), r"shape \(4, d\) for 4 texts, got shape \(5, 2\)"),
         (lambda texts: np.ones(len(texts)), r"shape \(4,\)"),
         (lambda texts: np.ones((len(texts), 0)), r"shape \(4, 0\)"),
         (lambda texts: np.ones((len(texts), 2, 2)), r"shape \(4, 2, 2\)"),
-        (lambda texts: [[1.0]] * 3 + [[1.0, 2.0]], "no array of numbers"),
-        (lambda texts: "text", "no array of numbers"),
-        (lambda texts: None, "shape|no array of numbers"),
-        (lambda texts: [["a", "b"]] * 4, "no array of numbers"),
+        (lambda texts: [[1.0]] * 3 + [[1.0, 2.0]], "must return an array of numbers"),
+        (lambda texts: "text", "must return an array of numbers"),
+        (lambda texts: None, "shape|must return an array of numbers"),
+        (lambda texts: [["a", "b"]] * 4, "must return an array of numbers"),
         (lambda texts: [[float("nan"), 1.0]] * 4, "NaN or infinity for 'find trail"),
         (lambda texts: [[float("inf"), 1.0]] * 4, "NaN or infinity"),
         (lambda texts: [[1.0, 1.0]] * 3 + [[0.0, 0.0]], "only zeros for '"),
     ],
 )
-def test_an_unusable_answer_is_refused_with_its_reason(answer, complaint):
+def test_unusable_embeddings_are_rejected(answer, complaint):
     with pytest.raises(IndexingError, match=complaint):
         VectorToolIndex(answer).build(TOOLS)
 
 
-def test_an_unusable_row_for_a_query_is_an_index_failure():
+def test_unusable_query_embedding_is_an_indexing_error():
     rows = {1: [[float("nan"), 1.0]], 4: [[1.0, 1.0]] * 4}
     searcher = VectorToolIndex(lambda texts: rows[len(texts)]).build(TOOLS)
     with pytest.raises(IndexingError, match="NaN or infinity for 'weather'"):
         searcher.search("weather")
 
 
-def test_a_query_of_another_width_is_an_index_failure():
+def test_query_of_another_width_is_an_indexing_error():
     searcher = VectorToolIndex(lambda texts: np.ones((len(texts), len(texts)))).build(TOOLS)
     with pytest.raises(IndexingError, match="1 numbers for a query and 4"):
         searcher.search("weather")
 
 
-def test_rows_of_two_widths_under_one_id_are_refused(word_embedder):
+def test_rows_of_two_widths_under_one_id_are_rejected(word_embedder):
     cache = EmbeddingCache()
     VectorToolIndex(word_embedder(width=8), cache=cache).build(TOOLS[:2])
     with pytest.raises(IndexingError, match=r"rows of 8 and of 16 numbers.*new id"):
         VectorToolIndex(word_embedder(width=16), cache=cache).build(TOOLS)
 
 
-def test_a_query_in_which_the_embedder_finds_nothing_is_no_match(word_embedder):
+def test_query_with_zero_embedding_is_no_match(word_embedder):
     response = VectorToolIndex(word_embedder()).build(TOOLS).search("!?!")
     assert response.hits == ()
     assert response.reason_code == "no_match"
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
-def test_rows_of_any_length_are_normalised(scale, word_embedder):
+def test_rows_are_normalized(scale, word_embedder):
     words = word_embedder()
     searcher = VectorToolIndex(lambda texts: np.array(words.embed(texts)) * scale).build(TOOLS)
     assert searcher.search("send mail: Send a message to a person").hits[0].score == pytest.approx(0.97, abs=0.05)
@@ -271,30 +272,30 @@ def test_no_query_raises(query, word_embedder):
     assert response.hits or response.reason
 
 
-def test_no_tools_need_no_embedder():
+def test_empty_catalog_does_not_use_the_embedder():
     response = VectorToolIndex("/no/such/folder").build([]).search("weather")
     assert response.reason_code == "nothing_indexed"
 
 
 @pytest.mark.parametrize("max_results", [0, -3])
-def test_asking_for_none_gives_none(max_results, word_embedder):
+def test_max_results_below_one_returns_no_hits(max_results, word_embedder):
     response = VectorToolIndex(word_embedder()).build(TOOLS).search("sun", max_results=max_results)
     assert response.hits == ()
     assert response.total_matches == 2
 
 
-def test_two_tools_of_one_name_are_refused(word_embedder):
+def test_duplicate_names_are_rejected(word_embedder):
     with pytest.raises(DuplicateToolError):
         VectorToolIndex(word_embedder()).build([TOOLS[0], TOOLS[0]])
 
 
 @pytest.mark.parametrize("embedder", [3, None, object(), "", "  ", VectorToolIndex])
-def test_what_is_no_embedder_is_refused_at_once(embedder):
+def test_invalid_embedders_are_rejected(embedder):
     with pytest.raises(ConfigurationError):
         VectorToolIndex(embedder)
 
 
-def test_an_embedder_without_id_is_refused():
+def test_embedder_without_id_is_rejected():
     class Nameless:
         def embed(self, texts):
             return np.ones((len(texts), 2))
@@ -304,18 +305,18 @@ def test_an_embedder_without_id_is_refused():
 
 
 @pytest.mark.parametrize("name", [3, "", " ", b"model-1", ["model-1"]])
-def test_an_id_that_is_no_text_is_refused_at_once(name):
+def test_invalid_embedder_ids_are_rejected(name):
     class Misnamed:
         id = name
 
         def embed(self, texts):
             return np.ones((len(texts), 2))
 
-    with pytest.raises(ConfigurationError, match=r"needs an `id`, a text .* got"):
+    with pytest.raises(ConfigurationError, match=r"must be a string naming model and version, got"):
         VectorToolIndex(Misnamed())
 
 
-def test_an_async_function_is_refused():
+def test_async_function_is_rejected():
     async def embed(texts):
         return texts
 
@@ -323,18 +324,18 @@ def test_an_async_function_is_refused():
         VectorToolIndex(embed)
 
 
-def test_an_object_that_embeds_asynchronously_is_refused_at_once():
+def test_async_embedder_is_rejected():
     class Later:
         id = "later-1"
 
         async def embed(self, texts):
             return np.ones((len(texts), 2))
 
-    with pytest.raises(AsyncCallableError, match="is async; indexes are built by plain functions"):
+    with pytest.raises(AsyncCallableError, match="must be synchronous, got an async function"):
         VectorToolIndex(Later())
 
 
-def test_a_coroutine_from_a_plain_function_is_refused_in_a_hybrid_too():
+def test_coroutine_result_is_rejected_in_a_hybrid():
     async def later(texts):
         return np.ones((len(texts), 2))
 
@@ -344,17 +345,17 @@ def test_a_coroutine_from_a_plain_function_is_refused_in_a_hybrid_too():
 
 
 @pytest.mark.parametrize("minimum", [-1.1, 1.5, float("nan")])
-def test_a_minimum_that_is_no_cosine_is_refused(minimum, word_embedder):
+def test_invalid_min_similarity_is_rejected(minimum, word_embedder):
     with pytest.raises(ConfigurationError, match="min_similarity"):
         VectorToolIndex(word_embedder(), min_similarity=minimum)
 
 
-def test_cache_and_cache_dir_exclude_each_other(word_embedder, tmp_path):
+def test_cache_and_cache_dir_together_are_rejected(word_embedder, tmp_path):
     with pytest.raises(ConfigurationError, match="not both"):
         VectorToolIndex(word_embedder(), cache=EmbeddingCache(), cache_dir=tmp_path)
 
 
-def test_searches_from_many_threads_agree(word_embedder):
+def test_concurrent_searches_agree(word_embedder):
     searcher = VectorToolIndex(word_embedder()).build(TOOLS)
     start = threading.Barrier(4)
 
@@ -369,7 +370,7 @@ def test_searches_from_many_threads_agree(word_embedder):
 
 
 @pytest.mark.parametrize("missing", ["numpy", "faiss"])
-def test_a_missing_package_is_named_at_use_not_at_import(missing):
+def test_missing_package_is_reported_at_use(missing):
     code = (
         "import sys\n"
         f"sys.modules[{missing!r}] = None\n"
@@ -385,7 +386,7 @@ def test_a_missing_package_is_named_at_use_not_at_import(missing):
     assert "pip install 'toolsearch[vector]'" in done.stdout
 
 
-def test_importing_loads_no_heavy_library():
+def test_import_loads_no_heavy_library():
     code = (
         "import sys, toolsearch.indexes.vector.index, toolsearch.indexes.hybrid.index\n"
         "toolsearch.indexes.vector.index.VectorToolIndex()\n"
@@ -395,25 +396,25 @@ def test_importing_loads_no_heavy_library():
     assert done.stdout.strip() == "[]"
 
 
-def test_sentence_transformers_is_named_when_it_is_missing(monkeypatch, tmp_path):
+def test_missing_sentence_transformers_is_reported(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtraError, match=r"toolsearch\[vector\]"):
         SentenceTransformerEmbedder(tmp_path).embed(["a"])
 
 
-def test_a_path_without_a_model_is_refused_without_asking_the_network():
+def test_path_without_a_model_is_rejected():
     for path in ("/no/such/folder", Path("no/such/folder"), "./no"):
         with pytest.raises(ConfigurationError, match="no such folder"):
             VectorToolIndex(path).build(TOOLS)
 
 
 @pytest.mark.parametrize("options", [{"max_tokens": 0}, {"batch_size": 0}])
-def test_sizes_below_one_are_refused(options):
+def test_sizes_below_one_are_rejected(options):
     with pytest.raises(ConfigurationError, match="at least 1"):
         SentenceTransformerEmbedder("model", **options)
 
 
-def test_the_id_of_a_folder_follows_its_content(tmp_path):
+def test_id_of_a_folder_depends_on_its_content(tmp_path):
     for name, weights in (("a", b"1"), ("b", b"1"), ("c", b"2")):
         (tmp_path / name / "model").mkdir(parents=True)
         (tmp_path / name / "model" / "weights.bin").write_bytes(weights)
@@ -423,20 +424,20 @@ def test_the_id_of_a_folder_follows_its_content(tmp_path):
     assert SentenceTransformerEmbedder(tmp_path / "a" / "model", max_tokens=64).id != one
 
 
-def test_the_id_of_a_hub_model_names_its_revision():
+def test_id_of_a_hub_model_contains_its_revision():
     assert SentenceTransformerEmbedder("org/model", revision="v2").id == "org/model@v2/128"
     assert SentenceTransformerEmbedder("org/multilingual-e5").multilingual
     assert not SentenceTransformerEmbedder().multilingual
 
 
 @pytest.mark.vector
-def test_the_real_model_finds_a_tool_by_meaning_alone(minilm):
+def test_minilm_finds_a_tool_by_meaning(minilm):
     response = VectorToolIndex(minilm).build(TOOLS).search("give back cash")
     assert response.names[0] == "refund_payment"
 
 
 @pytest.mark.vector
-def test_the_real_model_is_loaded_once_by_many_threads(minilm_folder, monkeypatch):
+def test_model_is_loaded_once_by_many_threads(minilm_folder, monkeypatch):
     import sentence_transformers
 
     loads: list[str] = []
@@ -462,12 +463,12 @@ def test_the_real_model_is_loaded_once_by_many_threads(minilm_folder, monkeypatc
 
 
 @pytest.mark.vector
-def test_a_local_model_never_touches_the_network(minilm_folder):
+def test_local_model_uses_no_network(minilm_folder):
     code = (
         "import socket, sys\n"
         "def refuse(*args, **kwargs): raise AssertionError('network')\n"
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
-        "from toolsearch.indexes.vector.embedders import SentenceTransformerEmbedder\n"
+        "from toolsearch.indexes.vector.sentence_transformer import SentenceTransformerEmbedder\n"
         "print(SentenceTransformerEmbedder(sys.argv[1]).embed(['hello']).shape)\n"
     )
     environment = {"PATH": "", "HOME": "/nonexistent", "OMP_NUM_THREADS": "1"}  # no HF_HUB_OFFLINE
@@ -483,14 +484,14 @@ def test_a_local_model_never_touches_the_network(minilm_folder):
 
 
 @pytest.mark.vector
-def test_texts_that_break_tokenizers_are_made_readable(minilm):
+def test_lone_surrogates_are_replaced_for_the_tokenizer(minilm):
     tools = [ToolReference(name="odd_\ud800", description="\udfff\x00 rain"), *TOOLS]
     searcher = VectorToolIndex(minilm).build(tools)
     assert searcher.search("send \ud800 a letter").names
 
 
 @pytest.mark.vector
-def test_a_hub_that_cannot_be_reached_is_not_asked_again_and_again(monkeypatch, minilm_folder, caplog):
+def test_unreachable_hub_is_not_retried(monkeypatch, minilm_folder, caplog):
     import huggingface_hub
 
     monkeypatch.delenv("HF_HUB_OFFLINE")
@@ -502,7 +503,7 @@ def test_a_hub_that_cannot_be_reached_is_not_asked_again_and_again(monkeypatch, 
 
 
 @pytest.mark.vector
-def test_a_model_that_is_not_at_hand_fails_offline_with_an_index_failure(monkeypatch, tmp_path, minilm_folder):
+def test_missing_model_offline_is_an_indexing_error(monkeypatch, tmp_path, minilm_folder):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(IndexingError, match="no-such-org/no-such-model"):
         VectorToolIndex("no-such-org/no-such-model").build(TOOLS)
@@ -512,7 +513,7 @@ WEATHER = "Tell me about rain and sun in the forecast for the weather there, wit
 LONG = " ".join([WEATHER] * 3) + " Then return the money."
 
 
-def test_a_long_request_finds_a_tool_for_each_of_its_intents(word_embedder, monkeypatch):
+def test_long_request_finds_a_tool_for_each_intent(word_embedder, monkeypatch):
     """One row for all of it lies nearest to what has a little of everything."""
     wishes = [" ".join(f"{letter}{n}" for n in range(12)) for letter in "abcd"]
     request = ". ".join((*wishes, "Then return the money"))
@@ -520,11 +521,11 @@ def test_a_long_request_finds_a_tool_for_each_of_its_intents(word_embedder, monk
     tools.append(ToolReference(name="refund", description="Return the money"))
     searcher = VectorToolIndex(word_embedder()).build(tools)
     assert searcher.search(request).names[0] == "refund"
-    monkeypatch.setattr("toolsearch.indexes.vector.index.LONG_ALONE", 1_000)
+    monkeypatch.setattr("toolsearch.indexes.vector.index.MIN_WORDS_FOR_CLAUSES", 1_000)
     assert "refund" not in searcher.search(request).names
 
 
-def test_clauses_are_embedded_from_thirty_words_on_alone_and_from_fifty_beside_words():
+def test_number_of_words_from_which_clauses_are_embedded():
     """Beside words, which look into clauses themselves, clauses of shorter requests mislead."""
     asked = []
 
@@ -542,7 +543,7 @@ def test_clauses_are_embedded_from_thirty_words_on_alone_and_from_fifty_beside_w
     assert by_words == {29: [1, 1], 30: [3, 1], 49: [3, 1], 50: [3, 3]}
 
 
-def test_what_is_quoted_is_not_embedded_if_enough_is_left():
+def test_quoted_parts_are_not_embedded_if_enough_words_remain():
     """Titles and messages are data; a query that is all quotation is the query."""
     asked = []
 
@@ -556,7 +557,7 @@ def test_what_is_quoted_is_not_embedded_if_enough_is_left():
     assert asked[-3:] == ["Create an issue titled   now", '"pull request"', "Post 'Weather in Paris'"]
 
 
-def test_a_long_request_is_one_call_of_the_embedder_and_a_short_one_is_one_text():
+def test_clauses_are_embedded_in_one_call():
     asked = []
 
     def embed(texts):
@@ -574,7 +575,7 @@ def test_a_long_request_is_one_call_of_the_embedder_and_a_short_one_is_one_text(
     assert len(short) == 1
 
 
-def test_a_clause_in_which_the_embedder_finds_nothing_is_passed_over(word_embedder):
+def test_clause_with_zero_embedding_is_ignored(word_embedder):
     """A greeting gives a row of zeros here; the rest is searched."""
     searcher = VectorToolIndex(word_embedder()).build(TOOLS)
     greeted = f"Zebra quagga okapi gnu. {LONG}"
