@@ -8,9 +8,7 @@ import unicodedata
 __all__ = ["fold"]
 
 # Arabic and Hebrew vowel signs and the Arabic tatweel, which most writers omit.
-_VOWEL_SIGNS = re.compile(
-    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
-)
+_VOWEL_SIGNS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 _WITHOUT_ACCENT = str.maketrans(
     {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ё": "е"}
 )
