@@ -6,13 +6,14 @@ Variables begin with ``TOOLSEARCH_``. They are read only when a `ToolSearchSetti
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import fields
+from datetime import timedelta
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from ..chat.requests import ChatRequest
@@ -27,9 +28,9 @@ from ..loop.limits import ToolCallLimits
 from ..loop.tool_calling import ToolCallingAdvisor
 
 try:
-    from pydantic_settings import BaseSettings, SettingsConfigDict
+    from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-    from .env_types import Duration, Limit, Limits, Names, PositiveInt
+    from .env_values import parse_duration, parse_limit, parse_limits, parse_list
 except ImportError as error:
     raise MissingExtraError("settings", "ToolSearchSettings") from error
 
@@ -69,11 +70,11 @@ class ToolSearchSettings(BaseSettings):
     index: str = Field(default="bm25", description="regex, bm25, vector, hybrid, or the name of a plug-in.")
     bm25_min_score: float | None = Field(default=None, ge=0, le=1, description="Share of the query that must match.")
     embedder: str | None = Field(default=None, description="Model name or folder for the vector index.")
-    max_results: PositiveInt = Field(
-        default=_DISCLOSURE.max_results, description="Tools per search, unless the model asks for another number."
+    max_results: int = Field(
+        ge=1, default=_DISCLOSURE.max_results, description="Tools per search, unless the model asks for another number."
     )
-    max_results_limit: PositiveInt = Field(
-        default=_DISCLOSURE.max_results_limit, description="Largest number of tools the model may ask for."
+    max_results_limit: int = Field(
+        ge=1, default=_DISCLOSURE.max_results_limit, description="Largest number of tools the model may ask for."
     )
     session_id_key: str | None = Field(default=None, description="Key of the context that holds the session id.")
     keep_revealed: bool = Field(
@@ -81,34 +82,45 @@ class ToolSearchSettings(BaseSettings):
     )
     instructions: str = Field(default=DEFAULT_INSTRUCTIONS, description="Text appended to the system message.")
     order: int = Field(default=300, description="Position of the advisor in the chain.")
-    eviction_max_sessions: PositiveInt = Field(
-        default=1000, description="Number of sessions above which the least recently used is evicted."
+    eviction_max_sessions: int = Field(
+        ge=1, default=1000, description="Number of sessions above which the least recently used is evicted."
     )
-    eviction_ttl: Duration | None = Field(default=None, description="Idle time after which a session is evicted.")
-    reveal_all_below: PositiveInt | None = Field(
-        default=_DISCLOSURE.reveal_all_below, description="Send all tools if they have fewer tokens than this."
+    eviction_ttl: timedelta | None = Field(
+        default=None, gt=timedelta(0), description="Idle time after which a session is evicted."
+    )
+    reveal_all_below: int | None = Field(
+        ge=1, default=_DISCLOSURE.reveal_all_below, description="Send all tools if they have fewer tokens than this."
     )
     reveal_upfront: int = Field(
         default=_DISCLOSURE.reveal_upfront, ge=0, description="Tools revealed before the first round."
     )
-    max_revealed: PositiveInt | None = Field(
-        default=_DISCLOSURE.max_revealed, description="Largest number of revealed tools in a session."
+    max_revealed: int | None = Field(
+        ge=1, default=_DISCLOSURE.max_revealed, description="Largest number of revealed tools in a session."
     )
-    max_searches: PositiveInt | None = Field(default=_DISCLOSURE.max_searches, description="Searches per turn.")
+    max_searches: int | None = Field(ge=1, default=_DISCLOSURE.max_searches, description="Searches per turn.")
     run_unrevealed: bool = Field(
         default=_DISCLOSURE.run_unrevealed, description="Run a call of a tool that is not revealed yet."
     )
-    pinned: Names = Field(default=(), description="Tools that are always sent: names, globs, source:NAME.")
-    max_calls_per_tool_default: Limit = Field(default=_LIMITS.per_tool, description="Calls per turn of each tool.")
-    max_calls_per_tool: Limits = Field(default={}, description="Other limits, by name of the tool.")
-    max_total_tool_calls: Limit = Field(default=_LIMITS.total, description="Calls per turn of all tools.")
-    exempt: Names = Field(default=(), description="Tools without a limit of their own.")
+    pinned: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Tools that are always sent: names, globs, source:NAME."
+    )
+    max_calls_per_tool_default: int | None = Field(default=_LIMITS.per_tool, description="Calls per turn of each tool.")
+    max_calls_per_tool: Annotated[Mapping[str, int | None], NoDecode] = Field(
+        default={}, description="Other limits, by name of the tool."
+    )
+    max_total_tool_calls: int | None = Field(default=_LIMITS.total, description="Calls per turn of all tools.")
+    exempt: Annotated[tuple[str, ...], NoDecode] = Field(default=(), description="Tools without a limit of their own.")
     on_limit: Literal["end", "answer"] = Field(
         default=_LIMITS.on_limit, description="End the turn at a limit, or answer the call with the limit."
     )
     raise_on_error: bool = Field(default=False, description="Raise the error of a tool instead of answering the call.")
     resolve_fallback: bool = Field(default=False, description="Run tools that only the `resolver` knows.")
     tool_calling: bool = Field(default=True, description="For `ChatClient(tool_calling=settings.tool_calling)`.")
+
+    _parse_lists = field_validator("pinned", "exempt", mode="before")(parse_list)
+    _parse_limit = field_validator("max_calls_per_tool_default", "max_total_tool_calls", mode="before")(parse_limit)
+    _parse_limits = field_validator("max_calls_per_tool", mode="before")(parse_limits)
+    _parse_duration = field_validator("eviction_ttl", mode="before")(parse_duration)
 
     @model_validator(mode="after")
     def _validate_variable_names(self) -> Self:

@@ -10,7 +10,7 @@ from ..chat.events import ChatChunk, StreamEvent
 from ..chat.responses import ChatResponse
 from ..errors import StreamStateError
 from ..loop.drivers import adrive, drive
-from ..loop.turn import Turn
+from ..loop.turn import Turn as _Turn  # streams are created by a client only
 
 __all__ = ["AsyncChatStream", "ChatStream"]
 
@@ -18,7 +18,7 @@ __all__ = ["AsyncChatStream", "ChatStream"]
 class _Stream:
     """State that both kinds of stream share."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: _Turn) -> None:
         self._turn = turn
         self._started = False
 
@@ -56,7 +56,7 @@ class ChatStream(_Stream):
         True
     """
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: _Turn) -> None:
         super().__init__(turn)
         self._events: Generator[StreamEvent, None, None] = drive(turn)
 
@@ -102,7 +102,7 @@ class AsyncChatStream(_Stream):
         'Hello there'
     """
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: _Turn) -> None:
         super().__init__(turn)
         self._events: AsyncGenerator[StreamEvent] = adrive(turn)
 

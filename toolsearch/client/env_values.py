@@ -1,4 +1,7 @@
-"""Types of settings that are written in environment variables: lists, mappings, limits and durations."""
+"""Parsers for values in environment variables: lists, mappings, limits and durations.
+
+Values that are not strings are returned unchanged, for arguments that override variables.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,15 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, TypeAlias
 
-from pydantic import BeforeValidator, Field
-from pydantic_settings import NoDecode
-
-__all__ = ["Duration", "Limit", "Limits", "Names", "PositiveInt"]
+__all__ = ["parse_duration", "parse_limit", "parse_limits", "parse_list"]
 
 _SHORT_DURATION = re.compile(r"\s*(\d+)\s*([smhd])\s*")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-def _parse_list(value: object) -> object:
+def parse_list(value: object) -> object:
+    """Parse a list that is separated by commas or written as JSON."""
     if not isinstance(value, str):
         return value
     if value.lstrip().startswith("["):
@@ -25,8 +25,11 @@ def _parse_list(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
-def _parse_mapping(value: object) -> object:
-    return _parse_json(value, 'a mapping, e.g. {"web": 50}') if isinstance(value, str) else value
+def parse_limits(value: object) -> object:
+    """Parse a JSON object of limits by name."""
+    if isinstance(value, str):
+        value = _parse_json(value, 'a mapping, e.g. {"web": 50}')
+    return {name: parse_limit(limit) for name, limit in value.items()} if isinstance(value, Mapping) else value
 
 
 def _parse_json(text: str, what: str) -> object:
@@ -36,7 +39,8 @@ def _parse_json(text: str, what: str) -> object:
         raise ValueError(f"write {what}, as JSON: {error}") from error
 
 
-def _parse_duration(value: object) -> object:
+def parse_duration(value: object) -> object:
+    """Parse a short duration such as ``30m``; durations in ISO 8601 are left to pydantic."""
     if not isinstance(value, str):
         return value
     if short := _SHORT_DURATION.fullmatch(value):
@@ -46,25 +50,10 @@ def _parse_duration(value: object) -> object:
     return value
 
 
-def _parse_limit(value: object) -> object:
+def parse_limit(value: object) -> object:
+    """Parse a number of calls, 0 or more. None means no limit."""
     if isinstance(value, str) and value.strip().lstrip("+-").isdigit():
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and value < 0:
         raise ValueError("a limit must be 0 or more; write none for no limit")
     return value
-
-
-Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_parse_list)]
-"""Names separated by commas, or a JSON list."""
-
-Duration: TypeAlias = Annotated[timedelta, BeforeValidator(_parse_duration), Field(gt=timedelta(0))]
-"""A positive duration: ``30m``, ``8h``, or ISO 8601."""
-
-Limit: TypeAlias = Annotated[int | None, BeforeValidator(_parse_limit)]
-"""A number of calls, or None for no limit."""
-
-Limits: TypeAlias = Annotated[Mapping[str, Limit], NoDecode, BeforeValidator(_parse_mapping)]
-"""Limits by tool name, written as a JSON object."""
-
-PositiveInt: TypeAlias = Annotated[int, Field(ge=1)]
-"""An integer of at least 1."""
