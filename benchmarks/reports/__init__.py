@@ -1,1 +1,17 @@
 """Reports of benchmarks: terminal, JSON, HTML, Markdown and plots."""
+
+from .html_page import HtmlPage
+from .plots import Bar, BarChart, BarPanel, Line, LineChart, to_svg, write_plot
+from .provenance import provenance
+
+__all__ = [
+    "Bar",
+    "BarChart",
+    "BarPanel",
+    "HtmlPage",
+    "Line",
+    "LineChart",
+    "provenance",
+    "to_svg",
+    "write_plot",
+]

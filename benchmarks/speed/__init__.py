@@ -1,1 +1,3 @@
-"""Speed benchmarks for pytest-benchmark, run by ``make bench``."""
+"""Speed benchmarks for pytest-benchmark, run by ``make bench``. The package exports nothing."""
+
+__all__ = ()

@@ -43,6 +43,13 @@ class ObservedTurn:
         request: The request at the start of the turn. Tools that are listed later are missing.
         model: The model of the client.
         streaming: Whether the answer is streamed.
+
+    Example:
+        >>> from toolsearch import ChatRequest, UserMessage
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> request = ChatRequest(messages=[UserMessage("Hi")])
+        >>> ObservedTurn(request, ScriptedChatModel([]), streaming=False).request.messages[0].text
+        'Hi'
     """
 
     request: ChatRequest = field(repr=False)
@@ -59,6 +66,13 @@ class ObservedRound:
         model: The model that receives it.
         number: Number of the round within its turn, from 1.
         streaming: Whether the answer is streamed.
+
+    Example:
+        >>> from toolsearch import ChatRequest, UserMessage
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> request = ChatRequest(messages=[UserMessage("Hi")])
+        >>> ObservedRound(request, ScriptedChatModel([]), number=1, streaming=False).number
+        1
     """
 
     request: ChatRequest = field(repr=False)
@@ -75,6 +89,12 @@ class ObservedToolCall:
         call: The tool call of the model.
         tool: The tool that runs, or None if no tool has the name of the call.
         request: The request of the round.
+
+    Example:
+        >>> from toolsearch import ChatRequest, ToolCall, UserMessage
+        >>> request = ChatRequest(messages=[UserMessage("Hi")])
+        >>> ObservedToolCall(ToolCall("1", "ring_bell", "{}"), tool=None, request=request).call.name
+        'ring_bell'
     """
 
     call: ToolCall = field(repr=False)
@@ -90,6 +110,10 @@ class ObservedSearch:
         query: The query of the model, or the user's message if tools are revealed before the first round.
         max_results: Number of tools that were asked for.
         category: The category that was asked for, or None.
+
+    Example:
+        >>> ObservedSearch("ring a bell", max_results=5)
+        ObservedSearch(max_results=5, category=None)
     """
 
     query: str = field(repr=False)

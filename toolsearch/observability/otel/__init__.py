@@ -1,1 +1,5 @@
-"""OpenTelemetry: spans and metrics by the GenAI conventions. Import from `toolsearch.observability`."""
+"""OpenTelemetry spans and metrics by the GenAI conventions (extra ``otel``)."""
+
+from .observer import OpenTelemetryObserver
+
+__all__ = ["OpenTelemetryObserver"]
