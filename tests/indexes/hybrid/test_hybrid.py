@@ -1,4 +1,4 @@
-"""Several indexes as one: what is gained, what stays when a part is lost, and how it is said."""
+"""Tests of the hybrid index: fusion, missing parts, and the reasons of responses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SYNONYMS = {"cash": "money", "give": "return", "letter": "message"}
 
 
 class Broken:
-    """An index that cannot be built until it is complete."""
+    """Index that fails to build while `error` is set."""
 
     def __init__(self) -> None:
         self.error: Exception | None = ConnectionError("embedding service is down")
@@ -39,7 +39,7 @@ class Broken:
 
 
 class Ranks:
-    """An index of one's own that gives names in an order it was told, and knows no scores and no categories."""
+    """Custom index that returns given names in order, without scores and categories."""
 
     def __init__(self, *names: str, reason: str = "", code: ReasonCode = "no_match") -> None:
         self.names = names
@@ -58,7 +58,7 @@ class Ranks:
 
 @pytest.fixture
 def meaning(word_embedder):
-    """A vector index whose embedder knows a few synonyms."""
+    """Return a vector index whose embedder knows a few synonyms."""
     pytest.importorskip("faiss")
     words = word_embedder()
 
@@ -224,7 +224,7 @@ def test_backoff_after_a_slow_build_failure():
     slow.error = None
     now[0] += 29
     assert index.build(TOOLS) is searcher
-    assert index.build(TOOLS[:2]).degraded == ()  # another set is not concerned
+    assert index.build(TOOLS[:2]).degraded == ()  # another set is not affected
     assert Slow.tries == 2
     now[0] += 1
     assert index.build(TOOLS).degraded == ()
@@ -295,7 +295,7 @@ def test_hybrid_fails_only_if_all_parts_fail(word_embedder):
 
 
 class Unprovided(MissingExtraError):
-    """Made of its message alone, so that `Broken` can make another."""
+    """Missing extra that `Broken` can create from its arguments."""
 
     def __init__(self, *_: object) -> None:
         super().__init__("vector", "It")
@@ -358,7 +358,7 @@ def test_other_script_is_ranked_by_words(minilm):
 
 
 def test_unknown_words_reduce_the_weight_of_words(monkeypatch):
-    """As for a request in another language: one word met by chance does not outdo its meaning."""
+    """One word that matches by chance does not outweigh the meaning of a request in another language."""
     pytest.importorskip("faiss")
     cosines = {"hotel": 1.0, "die casting": 0.7, "weather": 0.0, "mail": 0.0, "music": 0.0}
     request = "Suche bitte passende Zimmer und vergleiche die Preise"
@@ -379,7 +379,7 @@ def test_unknown_words_reduce_the_weight_of_words(monkeypatch):
 @pytest.mark.vector
 @pytest.mark.parametrize("fillers", [1, 2, 3, 5, 8])
 def test_rare_word_outweighs_similarity_in_a_small_catalog(minilm, fillers) -> None:
-    """A deviation over a handful of tools enlarges noise; what only the parameters say must not drown in it."""
+    """A deviation over few tools amplifies noise, which must not hide a match in the parameters."""
     shade = {"enum": ["crimson", "turquoise"]}
     iban = {"type": "string", "description": "bank account to debit"}
     schema = {"type": "object", "properties": {"ibanNumber": iban, "shade": shade}}

@@ -1,4 +1,4 @@
-"""Fusion of scores and ranks, held against the definition written out naively."""
+"""Tests of the fusion of scores and ranks, compared with a naive implementation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def dense(values: list[float], weight: float = 1.0) -> Scores:
 
 
 def z_scores(values: list[float], *, lexical: bool) -> list[float]:
-    """As among a hundred tools for words; with a deviation that is less sure the fewer they are for likeness."""
+    """Return z-scores: over a hundred tools if lexical, else with a deviation that grows for few tools."""
     if lexical:
         spread = statistics.pstdev([*values, *[0.0] * (100 - len(values))])
     else:

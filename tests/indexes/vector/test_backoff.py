@@ -1,4 +1,4 @@
-"""How long a failure is remembered."""
+"""Tests of the backoff after slow failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache of embeddings: bounded, shared by threads and processes, never in the way."""
+"""Tests of the cache of embeddings: bounds, sharing by threads and processes, and errors of the folder."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_unwritable_folder_is_logged_once(tmp_path: Path, caplog):
 
 
 def test_caches_of_one_folder_log_its_error_once(tmp_path: Path, caplog):
-    """Each index has a cache of its own; trouble with another folder is said, too."""
+    """Each index has its own cache. An error of another folder is logged, too."""
     for name in ("one", "two"):
         (tmp_path / name).write_text("in the way")
     for folder in (tmp_path / "one", str(tmp_path / "one"), f"{tmp_path}/./one/", tmp_path / "two"):
@@ -155,7 +155,7 @@ def test_tilde_is_the_home_directory(tmp_path: Path, monkeypatch):
 
 @pytest.mark.parametrize("folder", ["", "  "])
 def test_blank_folder_is_rejected(folder: str):
-    """It would be the working directory."""
+    """A blank folder would mean the working directory."""
     for refused in (
         lambda: EmbeddingCache(folder),
         lambda: SentenceTransformerEmbedder("m", folder),
@@ -195,7 +195,7 @@ def test_thread_safety(tmp_path: Path):
 
 
 def test_killed_writer_leaves_only_complete_rows(tmp_path: Path):
-    """What it had begun counts as missing, and the next process goes on in the same folder."""
+    """An incomplete row counts as missing, and the next process uses the same folder."""
     code = (
         "import itertools, sys, numpy as np\n"
         "from toolsearch.indexes.vector.cache import EmbeddingCache\n"
@@ -218,7 +218,7 @@ def test_killed_writer_leaves_only_complete_rows(tmp_path: Path):
 
 
 def test_folder_in_place_of_a_row_counts_as_missing(tmp_path: Path, caplog):
-    """Whatever has been done to the folder, a build goes on."""
+    """A damaged folder never fails a build."""
     EmbeddingCache(tmp_path).put("one", {"a": row(1), "b": row(2)})
     file = min(tmp_path.rglob("*.vec"))
     file.unlink()
@@ -232,7 +232,7 @@ def test_folder_in_place_of_a_row_counts_as_missing(tmp_path: Path, caplog):
 
 @pytest.mark.parametrize("ending", ["folder", "file"])
 def test_unwritable_row_does_not_affect_other_rows(tmp_path: Path, caplog, ending: str):
-    """It is logged once, whatever is in the way and however often it is met."""
+    """The error is logged once, whatever its cause."""
     texts = [str(number) for number in range(20)]
     EmbeddingCache(tmp_path).put("one", {texts[0]: row(0)})
     (file,) = tmp_path.rglob("*.vec")

@@ -1,4 +1,4 @@
-"""By what an index tells a weak match from a good one, whatever the embedder's scale."""
+"""Tests of the calibration that tells weak matches from good ones on the scale of each embedder."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_failed_calibration_only_disables_weak_matches(word_embedder, caplog):
 
 
 def test_zero_embeddings_of_the_calibration_texts_are_allowed():
-    """One that counts the words of its own field knows none of the background."""
+    """An embedder that counts the words of one field knows none of the calibration texts."""
 
     def embed(texts):
         return [[float(word in text.lower()) for word in ("weather", "refund", "mail")] for text in texts]
@@ -97,7 +97,7 @@ def test_zero_embeddings_of_the_calibration_texts_are_allowed():
 
 
 def test_calibration_of_another_width_is_repeated(word_embedder):
-    """As when a model has changed and its tools are embedded, but not yet the background."""
+    """This occurs after a change of the model, when its tools are embedded before the calibration texts."""
     cache = EmbeddingCache()
     calibrate(word_embedder(width=8), cache, 8)
     embedder = word_embedder(width=16)

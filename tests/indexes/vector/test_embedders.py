@@ -1,4 +1,4 @@
-"""A model that cannot be loaded: what will not pass by itself is raised, what may is not tried again at once."""
+"""Tests of models that cannot be loaded: permanent errors are raised, and temporary ones are retried later."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def tries(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Stands in for the library that loads models: `load` says what comes of it, `calls` what was tried."""
+    """Replace sentence-transformers: `load` determines the result of loading, and `calls` lists the attempts."""
     state = SimpleNamespace(calls=[], load=None, online=True)
 
     def load(name: str, *, device: str, revision: str | None, local_files_only: bool) -> Any:
@@ -53,7 +53,7 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 
 def refused(kind: type[Exception]) -> Load:
-    """The hub says no, and the library says so in its own words."""
+    """Return a loader that fails as the library does for an error of the hub."""
     answer = kind.__new__(kind)
     answer.args = ("404 Client Error. (Request ID: 1)\nRepository Not Found",)
 
@@ -78,7 +78,7 @@ def slow(clock: FakeClock, seconds: float, error: Exception) -> Load:
 
 @pytest.mark.parametrize("kind", [RepositoryNotFoundError, RevisionNotFoundError])
 def test_unknown_model_is_a_configuration_error(tries: SimpleNamespace, kind: type[Exception]) -> None:
-    """Also in a hybrid: degrading would not mend it."""
+    """A hybrid index raises it, too, instead of continuing without the part."""
     tries.load = refused(kind)
     hybrid = HybridToolIndex([Bm25ToolIndex(), VectorToolIndex("org/modle")])
     with pytest.raises(ConfigurationError, match=r"no accessible model 'org/modle' \(404 Client Error.*check the name"):
@@ -102,7 +102,7 @@ def test_folder_without_a_model_is_a_configuration_error(tries: SimpleNamespace,
 def test_hybrid_backs_off_while_the_hub_is_unreachable(
     tries: SimpleNamespace, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever the set of tools: the model is the same."""
+    """The backoff applies to all sets of tools, since they share the model."""
     tries.online = False
     tries.load = slow(clock, 5, OSError("not in the cache"))
     embedder = SentenceTransformerEmbedder("org/model", clock=clock)

@@ -1,4 +1,4 @@
-"""Whether the Hugging Face hub is there, asked of a server on this machine in its place."""
+"""Tests of the check of the Hugging Face hub, with a local server in its place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toolsearch.indexes.vector.huggingface import find_refusal, is_hub_reachable
 
 
 class Hub(ThreadingHTTPServer):
-    """Answers every request with `status`."""
+    """HTTP server that responds to every request with `status`."""
 
     status = 200
     asked = 0
@@ -38,12 +38,12 @@ class Answer(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(autouse=True)
 def online(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever other tests forbid."""
+    """Allow downloads, whatever other tests forbid."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 

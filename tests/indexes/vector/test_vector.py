@@ -1,4 +1,4 @@
-"""Search by meaning: what is embedded, how often, and what happens when an embedder misbehaves."""
+"""Tests of the vector index: the embedded texts, the number of calls, ranking, and errors of embedders."""
 
 from __future__ import annotations
 
@@ -514,9 +514,9 @@ LONG = " ".join([WEATHER] * 3) + " Then return the money."
 
 
 def test_long_request_finds_a_tool_for_each_intent(word_embedder, monkeypatch):
-    """One row for all of it lies nearest to what has a little of everything."""
-    wishes = [" ".join(f"{letter}{n}" for n in range(12)) for letter in "abcd"]
-    request = ". ".join((*wishes, "Then return the money"))
+    """The single row of the whole request is nearest to tools that have a little of everything."""
+    intents = [" ".join(f"{letter}{n}" for n in range(12)) for letter in "abcd"]
+    request = ". ".join((*intents, "Then return the money"))
     tools = [ToolReference(name=f"all_{n}", description="a1 b1 c1 d1 a2 b2 c2 d2") for n in range(9)]
     tools.append(ToolReference(name="refund", description="Return the money"))
     searcher = VectorToolIndex(word_embedder()).build(tools)
@@ -526,7 +526,7 @@ def test_long_request_finds_a_tool_for_each_intent(word_embedder, monkeypatch):
 
 
 def test_number_of_words_from_which_clauses_are_embedded():
-    """Beside words, which look into clauses themselves, clauses of shorter requests mislead."""
+    """The limit is higher for fused scores, since the search by words handles clauses itself."""
     asked = []
 
     def embed(texts):
@@ -544,7 +544,7 @@ def test_number_of_words_from_which_clauses_are_embedded():
 
 
 def test_quoted_parts_are_not_embedded_if_enough_words_remain():
-    """Titles and messages are data; a query that is all quotation is the query."""
+    """Quoted titles and messages are data; a query that is only a quotation is embedded."""
     asked = []
 
     def embed(texts):
@@ -576,7 +576,7 @@ def test_clauses_are_embedded_in_one_call():
 
 
 def test_clause_with_zero_embedding_is_ignored(word_embedder):
-    """A greeting gives a row of zeros here; the rest is searched."""
+    """The other clauses are still searched."""
     searcher = VectorToolIndex(word_embedder()).build(TOOLS)
     greeted = f"Zebra quagga okapi gnu. {LONG}"
     assert set(searcher.search(greeted, max_results=2).names) == set(searcher.search(LONG, max_results=2).names)
