@@ -68,7 +68,6 @@ class McpTools:
     Example:
         >>> import sys
         >>> from toolsearch.mcp import McpTools, StdioServer
-        >>> from toolsearch.mcp import McpTools, StdioServer
         >>> server = "from mcp.server import MCPServer as S; s = S('demo'); s.tool()(abs); s.run()"
         >>> with McpTools(StdioServer("demo", sys.executable, ["-c", server])) as mcp:
         ...     [tool.name for tool in mcp.tools()]
