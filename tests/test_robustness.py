@@ -370,11 +370,11 @@ def test_schema_fields_that_are_searched(make: Make) -> None:
 @pytest.mark.parametrize(
     ("tools", "said"),
     [
-        ([Tool("ping", "Ping.")], r"not of Tool: Tool\('ping'\); pass tool.reference"),
-        (Tool("ping", "Ping."), r"a list of ToolReference objects, not of Tool: .*; pass tool.reference"),
-        (["ping"], "not of str: 'ping'$"),
-        ([TOOLS[0], None], "not of NoneType: None$"),
-        (None, "not of NoneType: None$"),
+        ([Tool("ping", "Ping.")], r"got Tool: Tool\('ping'\); pass tool.reference"),
+        (Tool("ping", "Ping."), r"a list of ToolReference objects, got Tool: .*; pass tool.reference"),
+        (["ping"], "got str: 'ping'$"),
+        ([TOOLS[0], None], "got NoneType: None$"),
+        (None, "got NoneType: None$"),
     ],
     ids=str,
 )
