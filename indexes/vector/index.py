@@ -143,7 +143,7 @@ class VectorToolSearcher(ScoredSearcher):
         calibration: The calibration of the embedder, or None to report no weak matches.
     """
 
-    min_candidates = 20
+    min_candidates = 20  # leaves room for tools that the query names
 
     def __init__(
         self,

@@ -581,3 +581,15 @@ def test_clause_with_zero_embedding_is_ignored(word_embedder):
     greeted = f"Zebra quagga okapi gnu. {LONG}"
     assert set(searcher.search(greeted, max_results=2).names) == set(searcher.search(LONG, max_results=2).names)
     assert searcher.search("zebra quagga okapi. " * 20).reason_code == "no_match"
+
+
+def test_embedder_with_only_one_prefix_is_rejected():
+    class OnePrefix:
+        id = "one-prefix"
+        query_prefix = "query: "
+
+        def embed(self, texts):
+            return np.ones((len(texts), 2))
+
+    with pytest.raises(ConfigurationError, match="both query_prefix and passage_prefix"):
+        VectorToolIndex(OnePrefix())
