@@ -11,7 +11,7 @@ import pytest
 from toolsearch import Tool, ToolCallingAdvisor
 from toolsearch.benchmarks.reports.markdown_tables import render_savings
 from toolsearch.benchmarks.reports.readme import rewrite_page
-from toolsearch.benchmarks.savings.break_even import find_break_even, smallest
+from toolsearch.benchmarks.savings.break_even import BreakEven, find_break_even, smallest
 from toolsearch.benchmarks.savings.cache_pricing import CachePrices
 from toolsearch.benchmarks.savings.measure import ALL_TOOLS, Savings, measure_savings, play_tasks
 from toolsearch.benchmarks.savings.payload import PayloadCounter
@@ -50,6 +50,18 @@ class FindsNothing:
 
 def measure(*tasks: Task, tools: list[Tool] = CATALOG, **indexes: Any) -> Savings:
     return measure_savings("test", tools, tasks, indexes or {"bm25": "bm25"}, COUNTER)
+
+
+@pytest.fixture(scope="module")
+def break_even() -> BreakEven:
+    """Return the break-even of the catalog."""
+    return find_break_even(CATALOG, "bm25", COUNTER)
+
+
+@pytest.fixture(scope="module")
+def savings() -> Savings:
+    """Return the savings of both tasks."""
+    return measure(TASK, NOTHING)
 
 
 def test_search_saves_tokens_and_needs_one_more_request() -> None:
@@ -119,35 +131,34 @@ def test_progress_after_every_task_of_every_strategy() -> None:
     assert len(ticks) == 2 * 2
 
 
-def test_runs_are_reproducible() -> None:
-    assert measure(TASK, NOTHING) == measure(TASK, NOTHING)
+def test_runs_are_reproducible(savings: Savings) -> None:
+    assert measure(TASK, NOTHING) == savings
 
 
-def test_sums_by_style_add_up_to_the_totals() -> None:
-    strategy = measure(TASK, NOTHING).strategies[0]
+def test_sums_by_style_add_up_to_the_totals(savings: Savings) -> None:
+    strategy = savings.strategies[0]
     styles = strategy.by_style()
     assert set(styles) == {"named", "no_tool"}
     assert sum(totals.total for totals in styles.values()) == strategy.totals.total
 
 
-def test_break_even_is_the_first_size_that_saves_tokens() -> None:
-    found = find_break_even(CATALOG, "bm25", COUNTER)
-    assert found.tools is not None
-    assert 1 < found.tools < len(CATALOG)
-    assert found.with_search < found.with_all
-    below = find_break_even(CATALOG[: found.tools - 2], "bm25", COUNTER)
+def test_break_even_is_the_first_size_that_saves_tokens(break_even: BreakEven) -> None:
+    assert break_even.tools is not None
+    assert 1 < break_even.tools < len(CATALOG)
+    assert break_even.with_search < break_even.with_all
+    below = find_break_even(CATALOG[: break_even.tools - 2], "bm25", COUNTER)
     assert below.tools is None
     assert below.with_search >= below.with_all
 
 
-def test_break_even_equals_played_tasks_with_all_tools() -> None:
+def test_break_even_equals_played_tasks_with_all_tools(break_even: BreakEven) -> None:
     targets = [CATALOG[at * len(CATALOG) // 12] for at in range(12)]
     tasks = [
         Task(id=tool.name, prompt=f"Please use {tool.name}.", steps=(Step(tool=tool.name, phrasings=(tool.name,)),))
         for tool in targets
     ]
     runs = play_tasks(ToolCallingAdvisor(), CATALOG, tasks, COUNTER, CachePrices(), accept_errors=True)
-    assert find_break_even(CATALOG, "bm25", COUNTER).with_all == sum(run.total for run in runs) / len(runs)
+    assert break_even.with_all == sum(run.total for run in runs) / len(runs)
 
 
 def test_break_even_indexes_a_large_catalog_once() -> None:
@@ -159,12 +170,12 @@ def test_break_even_indexes_a_large_catalog_once() -> None:
             built.append(len(tools))
             return super().build(tools)
 
-    tools = [FILLER[0].renamed(f"file_report_{n}") for n in range(1_000)]
+    tools = [FILLER[0].renamed(f"file_report_{n}") for n in range(300)]
     found = find_break_even(tools, Counted(), COUNTER)
     assert found.tools is not None
     assert found.tools < 20
-    assert built.count(1_000) == 1
-    assert sum(built) < 3_000
+    assert built.count(300) == 1
+    assert sum(built) < 1_500
 
 
 @pytest.mark.parametrize("maximum", [1, 2, 3, 28, 1_000])
@@ -182,11 +193,8 @@ def test_smallest_needs_few_evaluations(maximum: int) -> None:
             assert maximum not in evaluated
 
 
-def test_json_has_every_run_and_the_savings() -> None:
-    savings = measure(TASK, NOTHING)
-    suite = suite_json(savings, find_break_even(CATALOG, "bm25", COUNTER))
-    report = json.loads(json.dumps(report_json([suite], COUNTER.name, CachePrices())))
-    (found,) = report["suites"]
+def test_json_has_every_run_and_the_savings(report: dict[str, Any]) -> None:
+    (found,) = json.loads(json.dumps(report))["suites"]
     plain, search = found["baseline"], found["strategies"][0]
     assert plain["name"] == ALL_TOOLS
     assert plain["saving"] == 0
@@ -197,9 +205,10 @@ def test_json_has_every_run_and_the_savings() -> None:
     assert report["versions"]["tantivy"]
 
 
-@pytest.fixture
-def report() -> dict[str, Any]:
-    suite = suite_json(measure(TASK, NOTHING), find_break_even(CATALOG, "bm25", COUNTER))
+@pytest.fixture(scope="module")
+def report(savings: Savings, break_even: BreakEven) -> dict[str, Any]:
+    """Return the report of both tasks."""
+    suite = suite_json(savings, break_even)
     return report_json([suite], COUNTER.name, CachePrices())
 
 
