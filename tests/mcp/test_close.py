@@ -42,7 +42,7 @@ def test_close_before_first_use_does_nothing() -> None:
 
 
 def test_close_ends_a_running_call(fifo: Fifo) -> None:
-    mcp = McpTools(plain("a", "wait"))
+    mcp = McpTools(script("kit4", "kit.py"))
     wait = by_name(mcp)["wait"]
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(wait.call, {"fifo": fifo.name})
