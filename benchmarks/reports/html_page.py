@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from string import Template
 
-from .plots import Plot, has_plot_extra, to_svg
+from .charts import Plot
+from .plots import has_plot_extra, to_svg
 
 __all__ = ["HtmlPage"]
 

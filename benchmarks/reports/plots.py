@@ -1,7 +1,7 @@
-"""Bar charts and line charts for reports, drawn with matplotlib (extra ``plot``).
+"""Drawing of charts with matplotlib (extra ``plot``).
 
-The description of a chart is plain data; `to_svg` and `write_plot` draw it. The same description always gives the same
-SVG, and text stays text in it: titles and labels can be searched, copied and read aloud.
+The same chart always gives the same SVG, and text stays text in it: titles and labels can be searched, copied and read
+aloud.
 """
 
 from __future__ import annotations
@@ -10,36 +10,22 @@ import importlib.util
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 
 from ...errors import ConfigurationError, MissingExtraError
+from .charts import COLORS, Bar, BarChart, BarPanel, LineChart, Plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Bar",
-    "BarChart",
-    "BarPanel",
-    "Line",
-    "LineChart",
-    "Plot",
-    "has_plot_extra",
-    "to_svg",
-    "validate_plot_path",
-    "write_plot",
-]
-
-COLORS = {"own": "#2563a8", "peer": "#9aa3ad", "baseline": "#d18b2c", "bad": "#b3403a"}
-"""Colors by kind of bar or line."""
+__all__ = ["has_plot_extra", "to_svg", "validate_plot_path", "write_plot"]
 
 MAX_LABEL_WIDTH = 48
 """Columns of a bar's label; a longer label is cut, since tables show it whole."""
@@ -70,97 +56,6 @@ _MIN_LOG_RANGE = 300.0
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 # Groups are numbered in each SVG; nothing refers to them, and a page with two plots must not repeat an id.
 _GROUP_ID = re.compile(r'(<g) id="[A-Za-z0-9.]+_\d+"')
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """Bar of a `BarPanel`.
-
-    Args:
-        label: Text at the left.
-        value: Length of the bar. None, zero, negative and infinite values draw no bar.
-        text: The value as text, at the right.
-        kind: A key of `COLORS`.
-    """
-
-    label: str
-    value: float | None
-    text: str
-    kind: str = "own"
-
-
-@dataclass(frozen=True, slots=True)
-class BarPanel:
-    """Horizontal bars under one title.
-
-    Args:
-        title: Title of the panel.
-        bars: Bars from top to bottom.
-        log: Use a logarithmic scale, for values that differ by orders of magnitude.
-        maximum: Value of a bar of full length; by default the largest value.
-    """
-
-    title: str
-    bars: Sequence[Bar]
-    log: bool = False
-    maximum: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BarChart:
-    """Panels of bars side by side.
-
-    Args:
-        title: Title of the chart.
-        panels: Panels in reading order.
-        columns: Number of panels in a row.
-    """
-
-    title: str
-    panels: Sequence[BarPanel]
-    columns: int = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Line of a `LineChart`.
-
-    Args:
-        label: Text in the legend.
-        points: Pairs of x and y, with x ascending.
-        kind: A key of `COLORS`.
-        dashed: Draw a dashed line, for a bound instead of a measurement.
-    """
-
-    label: str
-    points: Sequence[tuple[float, float]]
-    kind: str = "own"
-    dashed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LineChart:
-    """Lines over two axes that both start at zero.
-
-    Args:
-        title: Title of the chart.
-        lines: Lines to draw.
-        x_label: Label of the horizontal axis.
-        y_label: Label of the vertical axis.
-        marker: Value of x with a vertical dotted line, or None.
-        marker_text: Text at the dotted line.
-    """
-
-    title: str
-    lines: Sequence[Line]
-    x_label: str
-    y_label: str
-    marker: float | None = None
-    marker_text: str = ""
-
-
-Plot: TypeAlias = BarChart | LineChart
-"""Description of a plot."""
 
 
 def has_plot_extra() -> bool:
@@ -203,6 +98,7 @@ def to_svg(plot: Plot) -> str:
         MissingExtraError: The extra ``plot`` is not installed.
 
     Example:
+        >>> from toolsearch.benchmarks.reports import Bar, BarChart, BarPanel
         >>> chart = BarChart("Tokens", [BarPanel("per task", [Bar("all tools", 900, "900"), Bar("bm25", 90, "90")])])
         >>> svg = to_svg(chart)
         >>> svg.startswith("<svg "), ">all tools</text>" in svg, svg == to_svg(chart)

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from ...text import short_repr
+from ..reports.charts import Bar, BarChart, BarPanel
 from ..reports.html_page import HtmlPage
-from ..reports.plots import Bar, BarChart, BarPanel
 from ..reports.provenance import provenance_sentence
 from ..reports.table_cells import (
     QUALITY,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..reports.charts import Bar, BarChart, BarPanel
 from ..reports.html_page import HtmlPage
-from ..reports.plots import Bar, BarChart, BarPanel
 from ..reports.provenance import provenance_sentence
 from ..reports.table_cells import (
     COST_HEADINGS,

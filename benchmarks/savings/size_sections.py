@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..reports.charts import Bar, BarChart, BarPanel, Line, LineChart
 from ..reports.html_page import HtmlPage
-from ..reports.plots import Bar, BarChart, BarPanel, Line, LineChart
 from ..reports.table_cells import percent
 from ..reports.wording import break_even_sentence, count_noun, source_name
 from .definition_sizes import round_sizes

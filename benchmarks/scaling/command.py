@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from ..reports.charts import Bar, BarChart, BarPanel
 from ..reports.console import make_console, report_errors
 from ..reports.output import validate_targets, write_json
-from ..reports.plots import Bar, BarChart, BarPanel, validate_plot_path, write_plot
+from ..reports.plots import validate_plot_path, write_plot
 from ..reports.provenance import provenance
 from ..reports.table_cells import check_cells
 from ..reports.terminal import make_table

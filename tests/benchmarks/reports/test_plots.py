@@ -10,17 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolsearch.benchmarks.reports.plots import (
-    Bar,
-    BarChart,
-    BarPanel,
-    Line,
-    LineChart,
-    Plot,
-    to_svg,
-    validate_plot_path,
-    write_plot,
-)
+from toolsearch.benchmarks.reports.charts import Bar, BarChart, BarPanel, Line, LineChart, Plot
+from toolsearch.benchmarks.reports.plots import to_svg, validate_plot_path, write_plot
 from toolsearch.errors import ConfigurationError, MissingExtraError
 
 pytest.importorskip("matplotlib", reason="the extra plot is not installed")
