@@ -22,7 +22,7 @@ from .regex.index import RegexToolIndex
 from .registry import resolve_index
 from .response import Match, ReasonCode, SearchMetadata, ToolHit, ToolSearchResponse
 from .vector.cache import EmbeddingCache
-from .vector.embedders import CallableEmbedder
+from .vector.embedders import CallableEmbedder, EmbedFunction
 from .vector.index import VectorToolIndex
 from .vector.sentence_transformer import SentenceTransformerEmbedder
 
@@ -31,6 +31,7 @@ __all__ = [
     "CachingEmbedder",
     "CallableEmbedder",
     "DegradableSearcher",
+    "EmbedFunction",
     "Embedder",
     "EmbeddingCache",
     "HybridToolIndex",

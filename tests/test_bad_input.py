@@ -133,7 +133,7 @@ SEARCHES: list[tuple[str, str, str, bool]] = [
     (
         '["weather"]',
         "bm25",
-        f'The arguments of tool_search must be one JSON object, not ["weather"]. {KNOWN}',
+        f'The arguments of tool_search must be one JSON object, got ["weather"]. {KNOWN}',
         True,
     ),
 ]
@@ -187,7 +187,7 @@ CALLS: list[tuple[ToolCall, str, bool]] = [
     (
         ToolCall("1", "get_weather", '{"city": '),
         (
-            "The arguments of get_weather are not valid JSON (Expecting value at the end: the text seems to be "
+            "The arguments of get_weather are not valid JSON (Expecting value at the end; the text seems to be "
             "cut off); send one JSON object. "
             "Required: city. All arguments: city, days."
         ),

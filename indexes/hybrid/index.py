@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from ...errors import ConfigurationError, IndexingError, MissingExtraError
 from ..bm25.index import Bm25ToolIndex
-from ..protocols import DegradableSearcher, ToolIndex
+from ..protocols import DegradableSearcher, ToolIndex, ToolSearcher
 from ..ranking.catalog import Catalog
 from ..reference import ToolReference
 from ..vector.backoff import Backoff
@@ -62,7 +62,7 @@ class HybridToolIndex:
         self._degraded: WeakValueDictionary[bytes, HybridToolSearcher] = WeakValueDictionary()
         self._backoff = Backoff(clock)
 
-    def build(self, tools: Sequence[ToolReference]) -> HybridToolSearcher:
+    def build(self, tools: Sequence[ToolReference]) -> ToolSearcher:
         """Return a searcher over exactly `tools`.
 
         Raises:

@@ -28,7 +28,7 @@ from ...errors import ConfigurationError, IndexingError
 from ...text import clip
 from ..checks import coerce_number_between
 from ..lexical.empty_queries import explain_empty_query
-from ..protocols import CachingEmbedder, Embedder, MultilingualEmbedder
+from ..protocols import CachingEmbedder, Embedder, MultilingualEmbedder, ToolSearcher
 from ..ranking.catalog import Catalog, Category
 from ..ranking.fusion import meaning_weight, select_best
 from ..ranking.scored_searcher import ScoredSearcher
@@ -117,7 +117,7 @@ class VectorToolIndex:
                 "use CallableEmbedder(function, id='model-version')"
             )
 
-    def build(self, tools: Sequence[ToolReference]) -> VectorToolSearcher:
+    def build(self, tools: Sequence[ToolReference]) -> ToolSearcher:
         """Return a searcher over exactly `tools`. Texts in the cache are not embedded again.
 
         Raises:

@@ -10,7 +10,7 @@ __all__ = ["Clock", "SystemClock"]
 
 @runtime_checkable
 class Clock(Protocol):
-    """Tells the time and waits. `toolsearch.testing.FakeClock` is a fake for tests."""
+    """Source of time and waiting. `toolsearch.testing.FakeClock` is one for tests."""
 
     def monotonic(self) -> float:
         """Return a time in seconds that never goes backwards. Only differences between two times have a meaning."""

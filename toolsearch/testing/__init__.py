@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .index_suite import ToolIndexSuite
     from .memory_suite import ChatMemoryRepositorySuite
     from .model_suite import ChatModelSuite
-    from .openai_server import OpenAIWireServer, WireAnswer, WireReply, WireRequest
+    from .openai_server import OpenAIWireServer, WireAnswer, WireEvent, WireReply, WireRequest
 
 __all__ = [
     "ChatMemoryRepositorySuite",
@@ -24,6 +24,7 @@ __all__ = [
     "ScriptedStream",
     "ToolIndexSuite",
     "WireAnswer",
+    "WireEvent",
     "WireReply",
     "WireRequest",
     "estimate_usage",
@@ -36,6 +37,7 @@ _MODULES = {
     "OpenAIWireServer": "openai_server",
     "ToolIndexSuite": "index_suite",
     "WireAnswer": "openai_server",
+    "WireEvent": "openai_server",
     "WireReply": "openai_server",
     "WireRequest": "openai_server",
 }

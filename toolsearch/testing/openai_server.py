@@ -20,7 +20,7 @@ from .scripted import ScriptedAnswer, ScriptedChatModel, estimate_usage
 
 __all__ = ["OpenAIWireServer", "WireAnswer", "WireReply", "WireRequest"]
 
-Event: TypeAlias = Mapping[str, Any] | str
+WireEvent: TypeAlias = Mapping[str, Any] | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class WireReply:
     body: bytes | str | Mapping[str, Any] = b""
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
-    events: Iterable[Event] | None = None
+    events: Iterable[WireEvent] | None = None
     done: bool = True
     cut: bool = False
 
@@ -265,7 +265,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_head(reply, {"Content-Type": reply.content_type, "Content-Length": str(len(data) + reply.cut)})
         self.wfile.write(data)
 
-    def _send_events(self, reply: WireReply, events: Iterable[Event]) -> None:
+    def _send_events(self, reply: WireReply, events: Iterable[WireEvent]) -> None:
         self._send_head(reply, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
         for data in _event_data(events, done=reply.done and not reply.cut):
             encoded = b"data: %b\n\n" % data
@@ -274,7 +274,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
 
-def _event_data(events: Iterable[Event], *, done: bool) -> Iterator[bytes]:
+def _event_data(events: Iterable[WireEvent], *, done: bool) -> Iterator[bytes]:
     for event in events:
         yield event.encode() if isinstance(event, str) else json_bytes(event)
     if done:
