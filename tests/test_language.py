@@ -19,8 +19,6 @@ FIRST_WORDS = re.compile(r"(What|How|Which|From|Whether|Where|Who|Is|Are|Has|Giv
 RARE_WORDS = re.compile(
     r"\b(anew|beneath|hardly|lest|for ever|mends?|mended|of ours|told of|catalogues?)\b", re.IGNORECASE
 )
-    r"\b(anew|beneath|hardly|lest|for ever|mends?|mended|of ours|told of|catalogues?)\b", re.IGNORECASE
-)
 
 
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
