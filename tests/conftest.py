@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -12,9 +13,15 @@ from typing import Any
 
 import anyio
 import pytest
+from hypothesis import settings
 
 from toolsearch import ChatChunk, ChatClient, ChatResponse, StreamEvent
 from toolsearch.indexes.vector.calibration import CALIBRATION_TEXTS
+
+# `make test` runs a short form of the property tests, `make soak` a long one. Only benchmarks judge time.
+settings.register_profile("short", max_examples=40, deadline=None)
+settings.register_profile("soak", max_examples=1_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 

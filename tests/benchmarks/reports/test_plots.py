@@ -75,7 +75,7 @@ def test_flat_and_empty_lines_are_drawn(points: list[tuple[float, float]]) -> No
     assert "line" in texts(LineChart("chart", [Line("line", points)], "x", "y"))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.text(st.characters(), min_size=1, max_size=12))
 def test_any_text_is_well_formed(text: str) -> None:
     """Surrogates, control characters and markup too."""

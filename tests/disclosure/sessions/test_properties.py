@@ -173,7 +173,7 @@ class SessionHistories(RuleBasedStateMachine):
 
 
 TestSessionHistories = SessionHistories.TestCase
-TestSessionHistories.settings = settings(max_examples=120, stateful_step_count=30, deadline=None)
+TestSessionHistories.settings = settings(stateful_step_count=30)
 
 
 @given(

@@ -120,7 +120,7 @@ def test_all_matches_are_counted_and_can_be_returned() -> None:
     assert everything.names == tuple(tool.name for tool in tools)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(WORD, min_size=1, max_size=4), min_size=1, max_size=12), st.lists(WORD, min_size=1, max_size=5)
 )

@@ -1,7 +1,7 @@
 """The regex index: patterns, globs and words."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.indexes import Match, RegexToolIndex, ToolReference, ToolSearcher
@@ -249,7 +249,6 @@ def test_glob_to_pattern_escapes_other_characters() -> None:
     assert glob_to_pattern("***") == r"\S*"
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=40), st.text("ab()[]{}*+?.|^$\\-,0123:<=!P ", max_size=30)))
 def test_every_query_gets_hits_or_a_reason(query: str) -> None:
     response = RegexToolIndex().build(TOOLS).search(query)
