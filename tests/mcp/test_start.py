@@ -117,11 +117,33 @@ def test_secrets_are_not_shown() -> None:
         (lambda: StdioServer("a", "x", "--flag"), "sequence of strings"),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: StdioServer("a", "x", timeout=0), "MCP server 'a': timeout must be"),
         (lambda: HttpServer("a", "example.org/mcp"), "http"),
+        (lambda: HttpServer("a", 5), "url must start with http"),  # type: ignore[arg-type]
+        (lambda: McpTools("uvx x"), r"must be StdioServer or HttpServer objects, got 'uvx x'; write McpTools\(a, b\)"),  # type: ignore[arg-type]
+        (lambda: McpTools([plain("a")]), r"HttpServer objects, got \[StdioServer\(.*; write McpTools\(a, b\)"),  # type: ignore[arg-type]
+        (lambda: McpTools(StdioServer), "HttpServer objects, got <class .*StdioServer'>; write"),  # type: ignore[arg-type]
+        (
+            lambda: StdioServer("git", ["uvx", "x"]),  # type: ignore[arg-type]
+            r"command must be one string, .*got \['uvx', 'x'\]; write StdioServer\('git', 'uvx', \['x'\]\)",
+        ),
+        (lambda: StdioServer("git", "uvx x"), r"got 'uvx x'; write StdioServer\('git', 'uvx', \['x'\]\)"),
+        (lambda: StdioServer("git", None), r"got None; write StdioServer\('git', 'uvx', \['mcp-server-git'\]\)"),  # type: ignore[arg-type]
+        (lambda: StdioServer("a", "x", [1]), r"args\[0\] must be a string, got 1"),  # type: ignore[list-item]
+        (lambda: StdioServer("a", "x", 5), "args must be a sequence of strings, got 5"),  # type: ignore[arg-type]
+        (lambda: StdioServer("a", "x", env={"PORT": 80}), r"env\['PORT'\] must be a string, got int"),  # type: ignore[dict-item]
+        (lambda: HttpServer("a", "http://x", headers={"N": 1}), r"headers\['N'\] must be a string, got int"),  # type: ignore[dict-item]
+        (lambda: HttpServer("a", "http://x", headers="N: 1"), "headers must be a mapping of strings, got str; write"),  # type: ignore[arg-type]
+        (lambda: StdioServer("a", "x", timeout="5"), "timeout must be more than 0 seconds, got '5'"),  # type: ignore[arg-type]
     ],
 )
 def test_invalid_arguments_are_rejected(make: Any, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         make()
+
+
+def test_command_may_be_a_path_with_spaces(tmp_path: Path) -> None:
+    command = tmp_path / "my server"
+    command.touch()
+    assert StdioServer("a", str(command)).command == str(command)
 
 
 def test_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

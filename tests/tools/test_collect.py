@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch.errors import ConfigurationError, DuplicateToolError
+from toolsearch.mcp import HttpServer, StdioServer
 from toolsearch.tools.collect import collect_tools, name_tools
 from toolsearch.tools.names import is_wire_name
 from toolsearch.tools.tool_type import Tool, tool
@@ -159,6 +160,8 @@ def test_a_pair_of_functions_is_two_tools():
         (SimpleNamespace(name="ping", inputSchema={}), r"pair \(definition, function\)"),
         ({ping, say}, "pass a list"),
         ([[ping, [None]]], "pass a function"),
+        (StdioServer("git", "uvx"), r"write tools=\[McpTools\(StdioServer\(\.\.\.\)\)\]"),
+        (HttpServer("docs", "https://x.org"), r"write tools=\[McpTools\(HttpServer\(\.\.\.\)\)\]"),
     ],
     ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", str(value)),  # the same names in every process
 )

@@ -174,6 +174,8 @@ def _advice(item: object) -> str:
         return "pass the function itself, not its name"
     if isinstance(item, AbstractSet):
         return "a set is not ordered; pass a list"
+    if type(item).__name__ in ("StdioServer", "HttpServer"):  # by name, because the extra mcp may be missing
+        return f"write tools=[McpTools({type(item).__name__}(...))]"
     if item is None:
         return "pass a function, a Tool, or an object with @tool methods"
     return "pass a function, a Tool, an object with @tool methods, or an object with a method tools()"

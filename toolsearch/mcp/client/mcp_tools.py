@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from ...errors import ConfigurationError, MissingExtraError
 from ...loop.clock import Clock, SystemClock
+from ...text import short_repr
 from ...tools.tool_type import Tool
 from .calls import ProgressHook
 from .prefixes import Prefix
 from .provided_tools import ProvidedTools
 from .reconnect import Attempts, Reconnect
 from .server_group import ServerGroup
-from .servers import Server, ServerStatus
+from .servers import HttpServer, Server, ServerStatus, StdioServer
 from .session import background_loop as loop
 from .session.connection import Connection
 
@@ -190,6 +191,10 @@ def _validate(servers: Sequence[Server], prefix: str, on_error: str, first_wait:
         raise ConfigurationError("servers must contain at least one StdioServer or HttpServer")
     names: set[str] = set()
     for server in servers:
+        if not isinstance(server, StdioServer | HttpServer):
+            raise ConfigurationError(
+                f"servers must be StdioServer or HttpServer objects, got {short_repr(server)}; write McpTools(a, b)"
+            )
         if server.name in names:
             raise ConfigurationError(f"two MCP servers are named {server.name!r}; give each server its own name")
         names.add(server.name)

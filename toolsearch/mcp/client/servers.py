@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ...errors import ConfigurationError
+from ...text import short_repr
 
 __all__ = ["Handshake", "HttpServer", "Server", "ServerStatus", "StdioServer"]
 
@@ -16,14 +18,47 @@ Handshake: TypeAlias = Literal["auto", "legacy"]
 
 
 def _validate(name: str, timeout: float, connect_timeout: float) -> None:
-    if not name or not name.strip():
+    if not isinstance(name, str) or not name.strip():
         raise ConfigurationError(
             f"name of an MCP server must be a non-empty string, got {name!r}: it is the source of the server's tools "
             "and their prefix"
         )
     for label, value in (("timeout", timeout), ("connect_timeout", connect_timeout)):
-        if not value > 0:
+        if isinstance(value, bool | str) or not value > 0:
             raise ConfigurationError(f"MCP server {name!r}: {label} must be more than 0 seconds, got {value!r}")
+
+
+def _validate_command(name: str, command: object, cwd: str | Path | None) -> None:
+    words: list[object] = []
+    if not isinstance(command, str):
+        words += command if isinstance(command, list | tuple) else ()
+    elif " " in command.strip() and not Path(cwd or "", command).exists() and shutil.which(command) is None:
+        words += command.split()
+    else:
+        return
+    example = "StdioServer('git', 'uvx', ['mcp-server-git'])"
+    if words and all(isinstance(word, str) for word in words):
+        example = f"StdioServer({name!r}, {words[0]!r}, {words[1:]!r})"
+    raise ConfigurationError(
+        f"MCP server {name!r}: command must be one string, the executable without its arguments, "
+        f"got {short_repr(command)}; write {example}"
+    )
+
+
+def _validate_strings(name: str, label: str, values: Mapping[str, str] | None) -> None:
+    """Validate a mapping of strings. Its values may be secrets, so the message does not contain them."""
+    if values is None:
+        return
+    if not isinstance(values, Mapping):
+        raise ConfigurationError(
+            f"MCP server {name!r}: {label} must be a mapping of strings, got {type(values).__name__}; "
+            f"write {label}={{'NAME': 'value'}}"
+        )
+    for key, value in values.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise ConfigurationError(
+                f"MCP server {name!r}: {label}[{key!r}] must be a string, got {type(value).__name__}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +81,7 @@ class StdioServer:
             ``"legacy"`` starts with ``initialize``, for servers that do not answer anything else.
 
     Raises:
-        ConfigurationError: If the name is empty, a timeout is not positive, or `args` is one string.
+        ConfigurationError: If the name is empty, a timeout is not positive, or another argument has the wrong type.
 
     Example:
         >>> StdioServer("git", "uvx", ["mcp-server-git"], env={"TOKEN": "secret"})
@@ -64,12 +99,20 @@ handshake='auto')
     handshake: Handshake = "auto"
 
     def __post_init__(self) -> None:
-        if isinstance(self.args, str):
+        _validate(self.name, self.timeout, self.connect_timeout)
+        _validate_command(self.name, self.command, self.cwd)
+        if isinstance(self.args, str | bytes) or not isinstance(self.args, Iterable):
             raise ConfigurationError(
-                f"MCP server {self.name!r}: args must be a sequence of strings, not one string, got {self.args!r}"
+                f"MCP server {self.name!r}: args must be a sequence of strings, got {short_repr(self.args)}; "
+                f"write [{short_repr(self.args)}]"
             )
         object.__setattr__(self, "args", tuple(self.args))
-        _validate(self.name, self.timeout, self.connect_timeout)
+        for position, argument in enumerate(self.args):
+            if not isinstance(argument, str):
+                raise ConfigurationError(
+                    f"MCP server {self.name!r}: args[{position}] must be a string, got {short_repr(argument)}"
+                )
+        _validate_strings(self.name, "env", self.env)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +128,8 @@ class HttpServer:
         handshake: The way the session starts, as in `StdioServer`.
 
     Raises:
-        ConfigurationError: If the name is empty, a timeout is not positive, or the URL is not an HTTP address.
+        ConfigurationError: If the name is empty, a timeout is not positive, the URL is not an HTTP address, or
+            `headers` is not a mapping of strings.
 
     Example:
         >>> HttpServer("docs", "https://example.org/mcp", headers={"Authorization": "Bearer secret"}).url
@@ -101,10 +145,11 @@ class HttpServer:
 
     def __post_init__(self) -> None:
         _validate(self.name, self.timeout, self.connect_timeout)
-        if not self.url.startswith(("http://", "https://")):
+        if not isinstance(self.url, str) or not self.url.startswith(("http://", "https://")):
             raise ConfigurationError(
                 f"MCP server {self.name!r}: url must start with http:// or https://, got {self.url!r}"
             )
+        _validate_strings(self.name, "headers", self.headers)
 
 
 Server: TypeAlias = StdioServer | HttpServer
