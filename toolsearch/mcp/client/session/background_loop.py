@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from .exit_code import record_processes
+from .exit_code import ProcessRecorder
 
 __all__ = ["LoopThread", "arun", "hold", "release", "run", "start"]
 
@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 # The SDK gives a server two seconds to exit and two more after SIGTERM. Then the program exits anyway.
 _EXIT_TIMEOUT_SECONDS = 10.0
+_KILL_TIMEOUT_SECONDS = 5.0
 
 
 class LoopThread:
@@ -50,9 +51,11 @@ class LoopThread:
         async def serve() -> None:
             stop = asyncio.Event()
             loop = asyncio.get_running_loop()
-            record_processes(loop)
+            processes = ProcessRecorder()
+            processes.install(loop)
             started.set_result((loop, stop))
             await stop.wait()
+            await processes.close(_KILL_TIMEOUT_SECONDS)
 
         try:
             asyncio.run(serve())

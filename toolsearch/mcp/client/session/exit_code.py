@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
+from weakref import WeakSet
 
-__all__ = ["ExitCode", "record_processes"]
+__all__ = ["ExitCode", "ProcessRecorder"]
 
 _POLL_SECONDS = 0.01
 
@@ -53,15 +54,56 @@ class ExitCode:
         return f"it was killed (signal {-self._code})" if self._code < 0 else f"it ended with exit code {self._code}"
 
 
-def record_processes(loop: asyncio.AbstractEventLoop) -> None:
-    """Make `ExitCode` work on `loop`; on a loop that does not allow it, exit codes stay unknown."""
-    start = loop.subprocess_exec
+class ProcessRecorder:
+    """The server processes that a loop starts: it records their exit codes, and ends them with the loop.
 
-    async def subprocess_exec(*args: Any, **kwargs: Any) -> Any:
-        process, protocol = await start(*args, **kwargs)
-        if (exit_code := _current.get()) is not None:
-            exit_code._process = process
-        return process, protocol
+    A start that is cancelled halfway goes on in the background, and its process is closed then. asyncio alone would
+    leave the pipes open that it connects after the cancellation, and the process without a parent that waits for it.
+    """
 
-    with suppress(AttributeError):
-        setattr(loop, "subprocess_exec", subprocess_exec)  # noqa: B010
+    def __init__(self) -> None:
+        self._starting: set[asyncio.Future[Any]] = set()
+        self._processes: WeakSet[asyncio.SubprocessTransport] = WeakSet()
+
+    def install(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Record what `loop` starts. On a loop that does not allow it, exit codes stay unknown."""
+        start = loop.subprocess_exec
+
+        async def subprocess_exec(*args: Any, **kwargs: Any) -> Any:
+            starting = asyncio.ensure_future(start(*args, **kwargs))
+            self._starting.add(starting)
+            starting.add_done_callback(self._started)
+            try:
+                process, protocol = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                starting.add_done_callback(_close_started)
+                raise
+            if (exit_code := _current.get()) is not None:
+                exit_code._process = process
+            return process, protocol
+
+        with suppress(AttributeError):
+            setattr(loop, "subprocess_exec", subprocess_exec)  # noqa: B010
+
+    async def close(self, seconds: float) -> None:
+        """Cancel the other tasks of the loop, then end its processes and wait at most `seconds` for their exit."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()} - self._starting
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, *self._starting, return_exceptions=True)
+        for process in self._processes:
+            process.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while any(process.get_returncode() is None for process in self._processes):  # noqa: ASYNC110
+                    await asyncio.sleep(_POLL_SECONDS)
+
+    def _started(self, starting: asyncio.Future[Any]) -> None:
+        self._starting.discard(starting)
+        if not starting.cancelled() and starting.exception() is None:
+            self._processes.add(starting.result()[0])
+
+
+def _close_started(starting: asyncio.Future[Any]) -> None:
+    if not starting.cancelled() and starting.exception() is None:
+        starting.result()[0].close()
