@@ -803,7 +803,7 @@ def test_max_retries_is_passed_to_the_sdk(connect):
 def test_an_exhausted_script_is_reported(connect, ask):
     _, model = connect(["one"])
     ask(model, REQUEST)
-    with pytest.raises(ProviderError, match="the script has 1 answers, but request 2 was received"):
+    with pytest.raises(ProviderError, match="the script has 1 step, but request 2 was received"):
         ask(model, REQUEST)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
@@ -11,6 +13,11 @@ from toolsearch.chat.model import ChatModel
 from toolsearch.messages import AssistantMessage
 from toolsearch.models import OpenAIChatModel
 from toolsearch.testing import ChatModelSuite, OpenAIWireServer, ScriptedChatModel
+
+
+def test_importing_the_suite_does_not_import_pytest() -> None:
+    code = "import sys; from toolsearch.testing import ChatModelSuite; assert 'pytest' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 class TestScriptedChatModel(ChatModelSuite):

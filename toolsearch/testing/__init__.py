@@ -30,7 +30,7 @@ __all__ = [
     "estimate_usage",
 ]
 
-# Imported on first access, because they need pytest or an HTTP server.
+# Imported on first access, because most tests do not need them.
 _MODULES = {
     "ChatMemoryRepositorySuite": "memory_suite",
     "ChatModelSuite": "model_suite",

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
-import pytest
-
 from ..chat.events import ChatChunk
 from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
@@ -55,15 +53,14 @@ class ChatModelSuite:
         """The model is a `ChatModel`."""
         assert isinstance(self.make_model([AssistantMessage("x")]), ChatModel)
 
-    @pytest.mark.parametrize("kind", _ANSWERS)
-    def test_all_methods_return_equal_answers(self, kind: str) -> None:
+    def test_all_methods_return_equal_answers(self) -> None:
         """Text, tool calls, usage and finish reason do not depend on the method."""
-        answer = _ANSWERS[kind]
-        responses = self._call_all_methods([answer] * 4)
-        for response in responses:
-            assert response.messages == (answer,)
-            assert response.finish_reason == ("tool_calls" if answer.tool_calls else "stop")
-            assert response.usage == responses[0].usage
+        for kind, answer in _ANSWERS.items():
+            responses = self._call_all_methods([answer] * 4)
+            for response in responses:
+                assert response.messages == (answer,), kind
+                assert response.finish_reason == ("tool_calls" if answer.tool_calls else "stop"), kind
+                assert response.usage == responses[0].usage, kind
 
     def test_usage_is_reported(self) -> None:
         """Every method reports input and output tokens."""
@@ -71,15 +68,14 @@ class ChatModelSuite:
             assert response.usage.input_tokens > 0
             assert response.usage.output_tokens > 0
 
-    @pytest.mark.parametrize("kind", _ANSWERS)
-    def test_stream_yields_chunks_and_then_the_response(self, kind: str) -> None:
+    def test_stream_yields_chunks_and_then_the_response(self) -> None:
         """A stream ends with one response, whose text is that of the chunks."""
-        answer = _ANSWERS[kind]
-        for pieces in self._stream_both_methods([answer] * 2):
-            *chunks, last = pieces
-            assert all(isinstance(chunk, ChatChunk) for chunk in chunks)
-            assert isinstance(last, ChatResponse)
-            assert "".join(chunk.text for chunk in chunks) == last.text == answer.text
+        for kind, answer in _ANSWERS.items():
+            for pieces in self._stream_both_methods([answer] * 2):
+                *chunks, last = pieces
+                assert all(isinstance(chunk, ChatChunk) for chunk in chunks), kind
+                assert isinstance(last, ChatResponse), kind
+                assert "".join(chunk.text for chunk in chunks) == last.text == answer.text, kind
 
     def test_stream_yields_several_chunks(self) -> None:
         """A stream does not return the whole text in one chunk."""

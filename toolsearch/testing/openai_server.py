@@ -143,7 +143,8 @@ class OpenAIWireServer:
         answer: Any = self._endless
         if answer is None:
             if number > len(self._steps):
-                message = f"the script has {len(self._steps)} answers, but request {number} was received"
+                steps = f"{len(self._steps)} step{'' if len(self._steps) == 1 else 's'}"
+                message = f"the script has {steps}, but request {number} was received"
                 return WireReply(status=400, body=_error(message, "script_exhausted"))
             answer = self._steps[number - 1]
         while callable(answer):

@@ -7,13 +7,14 @@ import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeGuard, Union
+from typing import Any, TypeAlias, TypeGuard, Union, cast
 
 from ..chat.events import ChatChunk
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import AsyncCallableError, ConfigurationError, ToolSearchError
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
+from ..text import short_repr
 
 __all__ = ["ScriptExhaustedError", "ScriptedAnswer", "ScriptedChatModel", "ScriptedStream", "estimate_usage"]
 
@@ -41,8 +42,7 @@ class ScriptExhaustedError(ToolSearchError, AssertionError):
     Example:
         >>> ScriptedChatModel([]).call(ChatRequest(messages=()))
         Traceback (most recent call last):
-        toolsearch.testing.scripted.ScriptExhaustedError: the script has 0 answers, but request 1 was received; \
-the last message of the request is ()
+        toolsearch.testing.scripted.ScriptExhaustedError: the script has 0 steps, but request 1 was received
     """
 
 
@@ -108,15 +108,16 @@ class ScriptedChatModel:
 
     def __init__(
         self,
-        script: Iterable[ScriptedAnswer] | Callable[[ChatRequest], Any] = (),
+        script: Iterable[object] | Callable[[ChatRequest], object] = (),
         *,
         usage: Usage | Callable[[ChatRequest, AssistantMessage], Usage] | None = None,
         supports_output_schema: bool = False,
     ) -> None:
         if isinstance(script, str | AssistantMessage | ChatResponse | ScriptedStream | BaseException):
             script = [script]
-        self._endless = script if callable(script) else None
-        self._steps: tuple[ScriptedAnswer, ...] = () if callable(script) else tuple(script)
+        # The steps are checked when they are used; a precise type would reject lists of mixed steps.
+        self._endless = cast("ScriptedAnswer", script) if callable(script) else None
+        self._steps = () if callable(script) else tuple(cast("Iterable[ScriptedAnswer]", script))
         self._usage = usage if usage is not None else estimate_usage
         self.supports_output_schema = supports_output_schema
         self._lock = threading.Lock()
@@ -160,9 +161,9 @@ class ScriptedChatModel:
         if self._endless is not None:
             return self._endless
         if number > len(self._steps):
+            steps = f"{len(self._steps)} step{'' if len(self._steps) == 1 else 's'}"
             raise ScriptExhaustedError(
-                f"the script has {len(self._steps)} answers, but request {number} was received; "
-                f"the last message of the request is {request.messages[-1:]!r}"
+                f"the script has {steps}, but request {number} was received{_describe_last(request)}"
             )
         return self._steps[number - 1]
 
@@ -290,6 +291,15 @@ def _resolve(answer: ScriptedAnswer, request: ChatRequest) -> ScriptedAnswer:
             raise AsyncCallableError("an async step of a script works only in acall and astream")
         answer = result
     return answer
+
+
+def _describe_last(request: ChatRequest) -> str:
+    """Return a clause about the last message of a request; empty if it has no messages."""
+    if not request.messages:
+        return ""
+    message = request.messages[-1]
+    role = type(message).__name__.removesuffix("Message").lower()
+    return f"; the last message is {role}: {short_repr(message.text)}"
 
 
 async def _resolve_async(answer: ScriptedAnswer, request: ChatRequest) -> ScriptedAnswer:
