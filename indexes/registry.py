@@ -55,7 +55,9 @@ def _by_name(name: str) -> ToolIndex:
     point = registered.get(name) or registered.get(key)
     if point is None:
         known = ", ".join(sorted(_BUILT_IN.keys() | registered.keys()))
-        raise ConfigurationError(f"unknown index {name!r}; expected one of: {known}; or an index object")
+        raise ConfigurationError(
+            f"unknown index {name!r}; expected one of: {known}, or the name of an installed plug-in"
+        )
     return _coerce_index(_load(point), f"entry point {point.name!r} ({point.value})")
 
 

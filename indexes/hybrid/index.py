@@ -6,10 +6,11 @@ import hashlib
 import importlib.util
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from weakref import WeakValueDictionary
 
 from ...errors import ConfigurationError, IndexingError, MissingExtraError
+from ...text import short_repr
 from ..bm25.index import Bm25ToolIndex
 from ..protocols import DegradableSearcher, ToolIndex, ToolSearcher
 from ..ranking.catalog import Catalog
@@ -52,6 +53,10 @@ class HybridToolIndex:
     def __init__(
         self, parts: Sequence[ToolIndex] | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        if isinstance(parts, str) or not isinstance(parts, Iterable | None):
+            raise ConfigurationError(
+                f"parts must be a list of indexes, got {short_repr(parts)}; write HybridToolIndex([Bm25ToolIndex(), ...])"
+            )
         self.parts: tuple[ToolIndex, ...] = _default_parts() if parts is None else tuple(parts)
         if not self.parts:
             raise ConfigurationError("parts must contain at least one index, e.g. Bm25ToolIndex()")

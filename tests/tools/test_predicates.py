@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from toolsearch import ChatClient, ConfigurationError, Tool, ToolCallingAdvisor, ToolSearchAdvisor
-from toolsearch.testing import ScriptedChatModel
+from toolsearch import ChatClient, ConfigurationError, Tool, ToolCallingAdvisor, ToolCallLimits, ToolSearchAdvisor
+from toolsearch.client import ToolSearchSettings
+from toolsearch.observability import LoggingObserver
+from toolsearch.testing import FakeClock, ScriptedChatModel
 
 Ask = Callable[..., Any]
 
@@ -38,8 +40,9 @@ def client(*advisors: Any, **options: Any) -> tuple[ChatClient, list[str]]:
         lambda: ToolSearchAdvisor("regex", tool_filter=lambda tool: True),  # type: ignore[arg-type,misc]
         lambda: ToolSearchAdvisor("regex", tool_filter="all"),  # type: ignore[arg-type]  # wrong on purpose
         lambda: ToolCallingAdvisor(should_continue=lambda: True),  # type: ignore[arg-type,misc]  # wrong on purpose
+        lambda: ToolSearchAdvisor("regex", pinned=deny),
     ],
-    ids=["async filter", "async key", "async should_continue", "one argument", "text", "no argument"],
+    ids=["async filter", "async key", "async should_continue", "one argument", "text", "no argument", "async pinned"],
 )
 def test_wrong_predicates_are_rejected_by_the_constructor(make: Callable[[], Any]) -> None:
     with pytest.raises(ConfigurationError, match="must be a callable"):
@@ -95,7 +98,22 @@ def test_a_slow_filter_does_not_block_the_event_loop(ask: Ask) -> None:
         ({"reveal_all_below": "3000"}, "reveal_all_below must be an integer or None"),
         ({"max_result": 3}, "no option 'max_result'; did you mean 'max_results'"),
         ({"token_counter": len}, "token_counter must have"),
+        (
+            {"min_score": 0.5},
+            r"'min_score'; it belongs to the index: ToolSearchAdvisor\(Bm25ToolIndex\(min_score=0\.5\)\)",
+        ),
+        ({"embedder": "x"}, r"it belongs to the index: ToolSearchAdvisor\(VectorToolIndex\(embedder='x'\)\)"),
         ({"limits": None, "raise_on_eror": True}, "did you mean 'raise_on_error'"),
+        ({"session_key": "ann"}, r"session_key must be a callable \(request\) -> session id or None, got 'ann'"),
+        ({"pinned": lambda tool, context: True}, r"pinned must be a callable \(tool\) -> bool: missing"),
+        ({"on_error": "text"}, r"on_error must be a callable \(call, error\) -> str, got 'text'"),
+        ({"on_error": lambda call: ""}, r"on_error must be a callable \(call, error\) -> str: too many"),
+        ({"limits": 10}, r"limits must be a ToolCallLimits, got 10; write limits=ToolCallLimits\(per_tool=10\)"),
+        ({"limits": {}}, r"limits must be a ToolCallLimits, got \{\}; write limits="),
+        ({"limits": ToolCallLimits}, "limits must be an instance, got the class ToolCallLimits; write limits="),
+        ({"raise_on_error": "ValueError"}, "raise_on_error must be .*, got 'ValueError'; write raise_on_error=ValueEr"),
+        ({"raise_on_error": ["ValueError"]}, r"raise_on_error must be .*, got \['ValueError'\]; write"),
+        ({"raise_on_error": None}, "raise_on_error must be .*, got None; write"),
     ],
 )
 def test_wrong_options_are_rejected_with_advice(wrong: dict[str, Any], says: str) -> None:
@@ -108,6 +126,23 @@ def test_wrong_options_are_rejected_with_advice(wrong: dict[str, Any], says: str
     [
         ({"advisors": ToolCallingAdvisor()}, r"advisors must be a list; write advisors=\[ToolCallingAdvisor"),
         ({"tool_calling": "no"}, "tool_calling must be True or False"),
+        (
+            {"advisors": [ToolCallingAdvisor(order="first")]},  # type: ignore[arg-type]  # wrong on purpose
+            "order must be an integer, got 'first' in ToolCallingAdvisor; write order=300",
+        ),
+        (
+            {"advisors": [ToolSearchSettings()]},
+            r"advise\(request\)`, got ToolSearchSettings.{0,80}…; write settings\.adv",
+        ),
+        ({"system": 5}, r'system must be a string, got 5; write system="\.\.\."'),
+        ({"context": "ann"}, r"context must be a mapping, got 'ann'; write context=\{\"user\": \"ann\"\}"),
+        ({"clock": FakeClock}, r"clock must be an instance, got the class FakeClock; write clock=SystemClock\(\)"),
+        ({"clock": 5}, "clock must be an object with the methods of Clock, got 5"),
+        (
+            {"observer": LoggingObserver},
+            "observer must be an instance, got the class LoggingObserver; write obs",
+        ),
+        ({"observer": print}, r"observer must be an object with begin\(operation\), got <built-in"),
     ],
 )
 def test_wrong_client_arguments_are_rejected_with_advice(wrong: dict[str, Any], says: str) -> None:
@@ -119,7 +154,11 @@ def test_wrong_client_arguments_are_rejected_with_advice(wrong: dict[str, Any], 
     ("unknown", "says"),
     [
         ({"sesion_id": "ann"}, "did you mean 'session_id'"),
-        ({"temperature": 0}, r"pass options of the model as options=\{'temperature': \.\.\.\}"),
+        ({"temperature": 0}, r"if it is an option of the model, write options=\{'temperature': \.\.\.\}"),
+        ({"stream": True}, r"call client\.stream\(\.\.\.\)"),
+        ({"response_format": dict}, "'response_format'; write output_type="),
+        ({"memory": None}, r"write advisors=\[MemoryAdvisor\(ChatMemory"),
+        ({"tenant": "x"}, "write tenant_id="),
     ],
 )
 def test_unknown_arguments_of_a_call_are_type_errors(unknown: dict[str, Any], says: str) -> None:

@@ -18,6 +18,7 @@ from ..loop.effects import Effect, Perform
 from ..loop.state import LoopState
 from ..loop.tool_calling import LoopOptions, ToolCallingAdvisor
 from ..messages import Message, SystemMessage, UserMessage
+from ..text import short_repr
 from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.tool_type import Tool
 from .advisor_turn import AdvisorTurn
@@ -34,6 +35,12 @@ __all__ = ["SearchOptions", "ToolFilter", "ToolSearchAdvisor"]
 ToolFilter: TypeAlias = Callable[[Tool, Mapping[str, Any]], bool]
 
 _TURN = "toolsearch.disclosure.turn"
+_INDEX_OPTIONS = {
+    "embedder": "VectorToolIndex",
+    "min_score": "Bm25ToolIndex",
+    "min_similarity": "VectorToolIndex",
+    "parts": "HybridToolIndex",
+}
 
 
 class SearchOptions(DisclosureOptions, LoopOptions, total=False):
@@ -54,7 +61,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         instructions: Text that is appended once to the system message. An empty string appends nothing.
         pinned: Tools that are sent in every round: a list of names, globs (``"core_*"``), sources
             (``"source:github"``), `Tool`s and functions, or one predicate ``tool -> bool``.
-        tool_filter: ``(tool, context) -> bool``: the tools that a session may have. A refused tool is never indexed,
+        tool_filter: ``(tool, context) -> bool``: the tools that a session may have. A rejected tool is never indexed,
             found, shown or run. The filter is asked again before a tool is revealed or run.
         eviction: The strategy that evicts sessions. By default, the least recently used above 1,000 are evicted.
         session_key: The session of a request, by default its tenant and session id. None means a session of one turn.
@@ -105,7 +112,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         if tool_filter is not None:
             validate_predicate(tool_filter, "tool_filter", "tool", "context")
         if session_key is not None:
-            validate_predicate(session_key, "session_key", "request")
+            validate_predicate(session_key, "session_key", "request", returns="session id or None")
         counts = isinstance(token_counter, TokenCounter) and not isinstance(token_counter, type)
         if token_counter is not None and not counts:
             raise ConfigurationError(f"token_counter must have `name` and `count(text)`, got {token_counter!r}")
@@ -126,7 +133,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
     def restore(self, session_id: str, names: Iterable[str], *, tenant_id: str | None = None) -> None:
         """Reveal `names` to a session again, e.g. after its conversation was compacted.
 
-        Names stay hidden that the session's tools do not have, or that the filter refuses.
+        A name stays hidden if no tool of the session has it, or if the filter rejects the tool.
         """
         if isinstance(names, str):
             raise ConfigurationError(f"names must be a list: restore({session_id!r}, [{names!r}])")
@@ -199,9 +206,14 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         return key
 
 
-def _validate_options(options: SearchOptions) -> None:
+def _validate_options(options: Mapping[str, object]) -> None:
     known = SearchOptions.__annotations__.keys()
-    for name in options.keys() - known:
+    for name in sorted(options.keys() - known):
+        if name in _INDEX_OPTIONS:
+            raise ConfigurationError(
+                f"ToolSearchAdvisor has no option {name!r}; it belongs to the index: "
+                f"ToolSearchAdvisor({_INDEX_OPTIONS[name]}({name}={short_repr(options[name])}))"
+            )
         own = inspect.signature(ToolSearchAdvisor.__init__).parameters.keys() - {"self", "options"}
         close = get_close_matches(name, {*known, *own}, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""

@@ -320,6 +320,14 @@ def test_invalid_parts_are_rejected(parts):
         HybridToolIndex(parts)
 
 
+@pytest.mark.parametrize("parts", ["bm25", Bm25ToolIndex(), Bm25ToolIndex, 5])
+def test_parts_that_are_not_a_list_are_rejected_with_a_hint(parts):
+    with pytest.raises(
+        ConfigurationError, match=r"parts must be a list of indexes, got .*; write HybridToolIndex\(\[Bm25ToolIndex"
+    ):
+        HybridToolIndex(parts)
+
+
 def test_default_parts_depend_on_the_extra(monkeypatch):
     installed = all(importlib.util.find_spec(name) for name in ("numpy", "faiss", "sentence_transformers"))
     expected = ["Bm25ToolIndex", "VectorToolIndex"] if installed else ["Bm25ToolIndex"]
