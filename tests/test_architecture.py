@@ -33,7 +33,7 @@ disclosure memory output
 client mcp
 testing
 benchmarks
-commands cli
+cli
 """
 LAYER = {name: number for number, line in enumerate(LAYERS.split("\n")) for name in line.split()}
 MAX_ENTRIES = 15
@@ -85,6 +85,10 @@ def child(module: str, package: str) -> str | None:
     return module.removeprefix(f"{package}.").split(".")[0] if module.startswith(f"{package}.") else None
 
 
+def test_every_part_of_the_package_has_a_layer() -> None:
+    assert {child(module, "toolsearch") for module in MODULES} - {None} == set(LAYER)
+
+
 def test_imports_between_packages_only_go_down() -> None:
     upward = {
         (module, other)
@@ -97,7 +101,7 @@ def test_imports_between_packages_only_go_down() -> None:
 
 
 def test_only_the_top_layers_import_the_package_itself() -> None:
-    allowed = {"benchmarks", "commands", "cli"}
+    allowed = {"benchmarks", "cli"}
     users = {child(module, "toolsearch") for module, others in IMPORTS.items() if "toolsearch" in others}
     assert users - {None} <= allowed
 

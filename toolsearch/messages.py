@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 from .errors import ConfigurationError
+from .text import short_repr
 
 __all__ = [
     "AssistantMessage",
@@ -99,6 +100,9 @@ class SystemMessage:
 class UserMessage:
     """A message from the user. It starts a turn.
 
+    Raises:
+        ConfigurationError: If `text` is not a string.
+
     Example:
         >>> UserMessage("What is this?", (Media("image/png", b"..."),)).media[0].mime_type
         'image/png'
@@ -107,6 +111,10 @@ class UserMessage:
     role: ClassVar[str] = "user"
     text: str
     media: tuple[Media, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise ConfigurationError(f'text must be a string, got {short_repr(self.text)}; write UserMessage("...")')
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +201,6 @@ class Usage:
             _sum(self.cache_read_tokens, other.cache_read_tokens),
             _sum(self.cache_write_tokens, other.cache_write_tokens),
         )
-
-
-def last_user_text(messages: Sequence[Message]) -> str:
-    """Return the text of the last user message, or an empty string if there is none."""
-    return next((m.text for m in reversed(messages) if isinstance(m, UserMessage)), "")
 
 
 def json_object(text: str) -> dict[str, Any] | None:

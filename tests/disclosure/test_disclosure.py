@@ -188,7 +188,7 @@ def test_unknown_name_is_answered_with_the_closest_names() -> None:
         assert "tool_search" in (answer or "")
 
 
-def test_refused_tool_is_answered_like_an_unknown_one() -> None:
+def test_rejected_tool_is_answered_like_an_unknown_one() -> None:
     admitted = {"send_mail", "secret_tool"}
     tools = ToolSet([*TOOLS.tools, ToolReference(name="secret_tool", description="Can do mail in secret.")])
     with disclosure().open("ann", tools, allows=admitted.__contains__) as turn:
@@ -203,7 +203,7 @@ def test_refused_tool_is_answered_like_an_unknown_one() -> None:
         assert turn.begin_round() == ("send_mail",)
 
 
-def test_tool_is_hidden_as_soon_as_it_is_refused() -> None:
+def test_tool_is_hidden_as_soon_as_it_is_rejected() -> None:
     admitted = set(TOOLS.names)
     with disclosure().open("ann", TOOLS, allows=admitted.__contains__) as turn:
         turn.search("mail")
@@ -304,7 +304,7 @@ def test_max_revealed_limits_restored_tools() -> None:
         assert turn.begin_round() == NAMES[2:4]
 
 
-def test_repeated_search_does_not_name_refused_tools() -> None:
+def test_repeated_search_does_not_name_rejected_tools() -> None:
     admitted = set(TOOLS.names)
     with disclosure().open("ann", TOOLS, allows=admitted.__contains__) as turn:
         turn.search("mail")

@@ -9,8 +9,20 @@ from typing import Any
 
 import pytest
 
-from toolsearch import ChatClient, ChatMemory, MemoryAdvisor, SqliteRepository, Tool, ToolMessage, ToolSearchAdvisor
+from toolsearch import (
+    AssistantMessage,
+    ChatClient,
+    ChatMemory,
+    MemoryAdvisor,
+    SqliteRepository,
+    Tool,
+    ToolCall,
+    ToolMessage,
+    ToolSearchAdvisor,
+    UserMessage,
+)
 from toolsearch.disclosure import SEARCH_TOOL, sentences
+from toolsearch.disclosure.history import revealed_in
 from toolsearch.testing import ScriptedChatModel
 
 NAMES = ("get_weather", "send_mail", "play_music", "add_event")
@@ -100,8 +112,6 @@ def test_savings_do_not_depend_on_the_wording(request: pytest.FixtureRequest, tm
 
 def test_a_result_without_a_marker_is_read_by_its_list(ask: Callable[..., Any], tmp_path: Path) -> None:
     """A conversation can come from elsewhere: from an older version, or rebuilt by the application."""
-    from toolsearch import AssistantMessage, ToolCall, UserMessage
-
     history = [
         UserMessage("Find it"),
         AssistantMessage("", (ToolCall("1", SEARCH_TOOL, '{"query": "mail"}'),)),
@@ -120,3 +130,30 @@ def test_providers_never_receive_the_marker() -> None:
 
     wire = wire_messages([ToolMessage("1", SEARCH_TOOL, "Found.", revealed=("secret_name",))])
     assert "secret_name" not in str(wire)
+
+
+def test_an_error_of_a_search_reveals_nothing_after_a_restart() -> None:
+    """The text of an error can look like a list of tools."""
+    history = [
+        UserMessage("Find it"),
+        AssistantMessage("", (ToolCall("1", SEARCH_TOOL, '{"query": "mail"}'),)),
+        ToolMessage("1", SEARCH_TOOL, "shards failed:\n- send_mail: timeout", is_error=True),
+        AssistantMessage("It failed."),
+    ]
+    assert revealed_in(history, NAMES) == ()
+
+
+def test_every_tool_can_reveal_tools() -> None:
+    """An adapter can give the search tool another name."""
+    result = ToolMessage("1", "find_tools", "Found.", revealed=("send_mail",))
+    assert revealed_in([result], NAMES) == ("send_mail",)
+
+
+def test_a_search_above_the_limit_keeps_revealed_tools_after_a_restart(ask: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    options: dict[str, Any] = {"keep_revealed": False, "max_searches": 1}
+    first, live = client_of([search("weather"), search("mail"), "Found."], path, **options)
+    ask(first, "Find them", session_id="ann")
+    again, restored = client_of(["Hi."], path, **options)
+    ask(again, "Hello again", session_id="ann")
+    assert sent(restored) == [sent(live)[-1]] == [[SEARCH_TOOL, "get_weather"]]

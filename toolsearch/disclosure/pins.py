@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import ConfigurationError
-from ..tools.predicates import evaluate_predicate
+from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.tool_type import Tool
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class PinnedTools:
             predicate ``tool -> bool``.
 
     Raises:
-        ConfigurationError: If a pin is something else.
+        ConfigurationError: If a pin is something else, or the predicate cannot be called with a tool.
 
     Example:
         >>> tools = [Tool("core_time"), Tool("send_mail", source="mail")]
@@ -45,7 +45,9 @@ class PinnedTools:
         self._predicate = pins if callable(pins) and not isinstance(pins, Tool) else None
         self._pins: tuple[Pin, ...] = ()
         self._warned: set[Pin] = set()
-        if self._predicate is None:
+        if self._predicate is not None:
+            validate_predicate(self._predicate, "pinned", "tool")
+        else:
             if isinstance(pins, str | Tool):
                 raise ConfigurationError(f"pinned must be a list: pinned=[{pins!r}]")
             self._pins = tuple(pins)  # type: ignore[arg-type]  # the predicate was handled above

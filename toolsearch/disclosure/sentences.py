@@ -78,7 +78,7 @@ def repeated_search(names: Sequence[str]) -> str:
 
 
 def budget_used_up(limit: int) -> str:
-    """Refuse a search above the limit of a turn."""
+    """Reject a search above the limit of a turn."""
     return f"Not searched: the {limit} searches of this turn are used up. Use the tools you have, or answer."
 
 

@@ -67,6 +67,8 @@ class DisclosureSettings:
         for field in fields(self):
             value, optional = getattr(self, field.name), "None" in str(field.type)
             if field.type == "bool":
+                if not isinstance(value, bool):  # "false" would count as true
+                    raise ConfigurationError(f"{field.name} must be True or False, got {value!r}")
                 continue
             if isinstance(value, bool) or not isinstance(value, int | None) or (value is None and not optional):
                 kind = "an integer or None" if optional else "an integer"

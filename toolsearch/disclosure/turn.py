@@ -86,6 +86,8 @@ class DisclosureTurn:
     def search(self, query: str, max_results: int | None = None, category: str | None = None) -> RevealingText:
         """Search, reveal what is found, and return the result for the model. No argument value raises an error.
 
+        A search above `max_searches` does not run: the `revealed` of its result is None.
+
         Args:
             query: The query as the model wrote it.
             max_results: The number of results, clamped to 1 and the limit. None means the default.
@@ -93,7 +95,7 @@ class DisclosureTurn:
         """
         limit = self.settings.max_searches
         if limit is not None and len(self.searches) >= limit:
-            return RevealingText(sentences.budget_used_up(limit))
+            return RevealingText(sentences.budget_used_up(limit), None)
         asked = (" ".join(query.casefold().split()), (category or "").casefold())
         if asked in self._results:
             names = tuple(name for name in self._results[asked] if self._may_have(name))

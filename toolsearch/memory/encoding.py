@@ -97,7 +97,7 @@ def _decode_assistant(value: Mapping[str, Any]) -> AssistantMessage:
 
 def _decode_tool(value: Mapping[str, Any]) -> ToolMessage:
     return ToolMessage(
-        value["tool_call_id"],
+        value["call_id"] if value["format"] == 1 else value["tool_call_id"],
         value["name"],
         value["content"],
         is_error=value.get("is_error", False),

@@ -16,10 +16,11 @@ class RevealingText(str):
 
     Args:
         text: The text as the model reads it.
-        revealed: Names of the tools that are in the model's tool list from now on, in order.
+        revealed: Names of the tools that are in the model's tool list from now on, in order. None for the answer to a
+            search that did not run.
 
     Attributes:
-        revealed: The names as a tuple.
+        revealed: The names as a tuple, or None.
 
     Example:
         >>> result = RevealingText("Found get_weather.", ["get_weather"])
@@ -27,10 +28,10 @@ class RevealingText(str):
         ('Found get_weather.', ('get_weather',))
     """
 
-    revealed: tuple[str, ...]
+    revealed: tuple[str, ...] | None
 
-    def __new__(cls, text: str, revealed: Iterable[str] = ()) -> Self:
+    def __new__(cls, text: str, revealed: Iterable[str] | None = ()) -> Self:
         """Make the text with its names."""
         self = super().__new__(cls, text)
-        self.revealed = tuple(revealed)
+        self.revealed = None if revealed is None else tuple(revealed)
         return self

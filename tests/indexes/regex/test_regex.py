@@ -1,5 +1,7 @@
 """The regex index: patterns, globs and words."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -222,7 +224,9 @@ def test_no_pattern_takes_exponential_time(pattern: str) -> None:
     """A backtracking engine would never finish."""
     tools = [ToolReference(name="victim", description="a" * 4_000 + " plain words " * 300)]
     searcher = RegexToolIndex().build(tools)
+    started = time.process_time()
     searcher.search(pattern)
+    assert time.process_time() - started < 20  # a backtracking engine takes years, RE2 takes milliseconds
 
 
 def test_a_pattern_that_exceeds_the_timeout_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ class _Call:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the arguments are a complete JSON object."""
+        """True if the arguments are a complete JSON object."""
         if not self.arguments.rstrip().endswith("}"):
             return False
         try:

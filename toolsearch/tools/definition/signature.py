@@ -53,12 +53,12 @@ class Parameter:
 
     @property
     def positional(self) -> bool:
-        """Whether it can only be passed by position."""
+        """True if the parameter can only be passed by position."""
         return self.kind is inspect.Parameter.POSITIONAL_ONLY
 
     @property
     def variadic(self) -> bool:
-        """Whether it is ``*args`` or ``**kwargs``."""
+        """True if the parameter is ``*args`` or ``**kwargs``."""
         return self.kind in _VARIADIC
 
 
