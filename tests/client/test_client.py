@@ -83,6 +83,8 @@ def test_unicode_reaches_the_model_unchanged(ask):
         (("Hi",), {"session_id": "  "}, "session_id must be a non-empty string"),
         (("Hi",), {"session_id": 7}, "session_id must be a non-empty string, got 7"),
         (("Hi",), {"tenant_id": ""}, "tenant_id must be a non-empty string"),
+        (("Hi",), {"context": 5}, r'context must be a mapping, got 5; write context=\{"user": "ann"\}'),
+        (("Hi",), {"options": [1]}, r'options must be a mapping, got \[1\]; write options=\{"temperature": 0\}'),
         (("Hi",), {"tools": ["ping"]}, "pass the function itself"),
         (("Hi",), {"tools": object()}, "does not have tools"),
         (("Hi",), {"advisors": [object()]}, "advisors must define"),

@@ -582,9 +582,16 @@ def test_sync_and_async_methods_of_a_model_are_not_interchangeable(use, says):
     assert str(caught.value) == f"MixedUpModel {says}"
 
 
-@pytest.mark.parametrize("model", [ScriptedChatModel, object(), "gpt-5", None])
-def test_models_are_validated_when_the_client_is_created(model):
-    with pytest.raises(ConfigurationError, match="model must"):
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (ScriptedChatModel, r"an instance, got the class ScriptedChatModel; write ScriptedChatModel\(\.\.\.\)"),
+        ("gpt-5-mini", r"a chat model, got 'gpt-5-mini'; write OpenAIChatModel\('gpt-5-mini'\)"),
+        (None, "a chat model, got None; it must define call, acall, stream and astream"),
+    ],
+)
+def test_models_are_validated_when_the_client_is_created(model, says):
+    with pytest.raises(ConfigurationError, match=f"model must be {says}"):
         ChatClient(model)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
@@ -25,6 +24,14 @@ from ..output.advisor import with_structured_output
 from ..text import short_repr
 from ..tools.collect import ToolLike, ToolProvider, expand_tools, name_tools, resolve_tools
 from ..tools.tool_type import Tool
+from .arguments import (
+    validate_flag,
+    validate_given,
+    validate_identifier,
+    validate_mapping,
+    validate_model,
+    validate_names,
+)
 from .chain import build_chain, create_inner_memory, sort_client_advisors
 from .run_tools import BatchExecution
 from .streams import AsyncChatStream, ChatStream
@@ -114,15 +121,16 @@ class ChatClient:
         clock: Clock | None = None,
         observer: Observer | None = None,
     ) -> None:
-        if isinstance(model, type):
-            raise ConfigurationError(f"model must be an instance, got the class {model.__name__}")
-        if not isinstance(model, ChatModel):  # such as the name of a model
-            raise ConfigurationError(f"model must define call, acall, stream and astream, got {model!r}")
+        validate_model(model)
+        validate_given(system, str, "system", "a string", 'system="..."')
+        validate_mapping(context, "context", '{"user": "ann"}')
+        validate_given(clock, Clock, "clock", "an object with the methods of Clock", "clock=SystemClock()")
+        validate_given(observer, Observer, "observer", "an object with begin(operation)", "observer=LoggingObserver()")
         self.model = model
         self.advisors = sort_client_advisors(advisors)
         self.system = system
         self.context: Mapping[str, Any] = dict(context or {})
-        _validate_flag(tool_calling)
+        validate_flag(tool_calling)
         self.tool_calling = tool_calling
         self.observer = observer
         self._tools = expand_tools(tools)
@@ -213,13 +221,15 @@ class ChatClient:
 
     def _prepare(self, prompt: str | UserMessage | None, arguments: CallOptions) -> _Prepared:
         """Create the request and the chain of one call."""
-        _validate_names(arguments)
+        validate_names(arguments, CallOptions.__annotations__)
         tool_calling = arguments.get("tool_calling")
         if tool_calling is None:
             tool_calling = self.tool_calling
-        _validate_flag(tool_calling)
-        _validate_identifier(arguments.get("session_id"), "session_id")
-        _validate_identifier(arguments.get("tenant_id"), "tenant_id")
+        validate_flag(tool_calling)
+        validate_identifier(arguments.get("session_id"), "session_id")
+        validate_identifier(arguments.get("tenant_id"), "tenant_id")
+        validate_mapping(arguments.get("context"), "context", '{"user": "ann"}')
+        validate_mapping(arguments.get("options"), "options", '{"temperature": 0}')
         chain = build_chain((*self.advisors, *arguments.get("advisors", ())), tool_calling=tool_calling)
         chain = with_structured_output(chain, arguments.get("output_type"), self.model)
         tools = (*self._tools, *expand_tools(arguments.get("tools", ())))
@@ -269,21 +279,3 @@ class ChatClient:
             named = name_tools(resolved)
             self._latest_named = (resolved, named)
         return named
-
-
-def _validate_names(arguments: CallOptions) -> None:
-    """Reject unknown arguments: a typo, or an option of the model outside `options`."""
-    for name in arguments.keys() - CallOptions.__annotations__.keys():
-        close = get_close_matches(name, CallOptions.__annotations__, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"pass options of the model as options={{{name!r}: ...}}"
-        raise TypeError(f"unexpected keyword argument {name!r}; {hint}")
-
-
-def _validate_flag(tool_calling: bool) -> None:
-    if not isinstance(tool_calling, bool):  # the string "false" would count as true
-        raise ConfigurationError(f"tool_calling must be True or False, got {tool_calling!r}")
-
-
-def _validate_identifier(value: str | None, name: str) -> None:
-    if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise ConfigurationError(f"{name} must be a non-empty string, got {value!r}; leave it out for a single turn")

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from ..chat.events import ChatChunk
 from ..chat.requests import ChatRequest
 from ..errors import ConfigurationError
+from ..text import short_repr
 from .effects import AdvisorFlow
 
 __all__ = ["Advisor", "ChunkTransformer", "ChunkTransformerFactory", "sort_advisors"]
@@ -74,7 +75,8 @@ def sort_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
     """Return the advisors from the outermost to the innermost.
 
     Raises:
-        ConfigurationError: If `advisors` is a single advisor, or if an element is not an advisor.
+        ConfigurationError: If `advisors` is a single advisor, or if an element is not an advisor or has an order
+            that is not an integer.
     """
     if isinstance(advisors, Advisor):
         raise ConfigurationError(f"advisors must be a list; write advisors=[{type(advisors).__name__}(...)]")
@@ -83,5 +85,12 @@ def sort_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
         if isinstance(advisor, type):
             raise ConfigurationError(f"advisors must be instances, got the class {advisor.__name__}")
         if not isinstance(advisor, Advisor):
-            raise ConfigurationError(f"advisors must define `order: int` and `advise(request)`, got {advisor!r}")
+            raise ConfigurationError(
+                f"advisors must define `order: int` and `advise(request)`, got {short_repr(advisor)}"
+                + ("; write settings.advisor()" if hasattr(advisor, "advisor") else "")
+            )
+        if not isinstance(advisor.order, int):
+            raise ConfigurationError(
+                f"order must be an integer, got {advisor.order!r} in {type(advisor).__name__}; write order=300"
+            )
     return tuple(sorted(chain, key=lambda advisor: advisor.order))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Sequence
+from collections.abc import Callable, Collection, Container, Generator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, TypedDict
@@ -11,6 +11,8 @@ from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError, ToolSearchError
 from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage
+from ..text import short_repr
+from ..tools.argument_types import validate_type
 from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.tool_type import Tool
 from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
@@ -37,7 +39,7 @@ class LoopOptions(TypedDict, total=False):
     """
 
     limits: ToolCallLimits | None
-    raise_on_error: bool | type[Exception] | tuple[type[Exception], ...]
+    raise_on_error: bool | type[Exception] | Collection[type[Exception]]
     on_error: Callable[[ToolCall, Exception], str] | None
     should_continue: Callable[[ChatResponse], bool]
     send_history: bool | None
@@ -88,7 +90,7 @@ class ToolCallingAdvisor:
         *,
         order: int = 300,
         limits: ToolCallLimits | None = None,
-        raise_on_error: bool | type[Exception] | tuple[type[Exception], ...] = False,
+        raise_on_error: bool | type[Exception] | Collection[type[Exception]] = False,
         on_error: Callable[[ToolCall, Exception], str] | None = None,
         should_continue: Callable[[ChatResponse], bool] = has_tool_calls,
         send_history: bool | None = None,
@@ -96,6 +98,10 @@ class ToolCallingAdvisor:
         resolve_fallback: bool = False,
     ) -> None:
         validate_predicate(should_continue, "should_continue", "response")
+        if limits is not None:
+            validate_type(limits, ToolCallLimits, "limits", "a ToolCallLimits", "limits=ToolCallLimits(per_tool=10)")
+        if on_error is not None:
+            validate_predicate(on_error, "on_error", "call", "error", returns="str")
         if resolver is not None:
             validate_resolver(resolver)
         if resolve_fallback and resolver is None:
@@ -156,7 +162,7 @@ class ToolCallingAdvisor:
 
         Args:
             request: The request of the round. Those of its tools that `may_run` admits can run. Its messages since the
-                last user message count towards the limits.
+                last user message count toward the limits.
             calls: The calls to execute.
         """
         with ExitStack() as resources:
@@ -243,11 +249,17 @@ class ToolCallingAdvisor:
 
 
 def _coerce_error_types(
-    value: bool | type[Exception] | tuple[type[Exception], ...],
+    value: bool | type[Exception] | Collection[type[Exception]],
 ) -> bool | tuple[type[Exception], ...]:
     if isinstance(value, bool):
         return value
-    return (value,) if isinstance(value, type) else tuple(value)
+    types: tuple[Any, ...] = tuple(value) if isinstance(value, Collection) else (value,)
+    if not all(isinstance(one, type) and issubclass(one, Exception) for one in types):
+        raise ConfigurationError(
+            "raise_on_error must be True, False, an exception type or a list of these types, "
+            f"got {short_repr(value)}; write raise_on_error=ValueError"
+        )
+    return types
 
 
 def _intercept_calls(

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from ..chat.model import ChatModel
@@ -147,6 +147,7 @@ class Observation(Protocol):
         ...
 
 
+@runtime_checkable
 class Observer(Protocol):
     """Receives every operation a client performs. Must not raise: an exception ends the turn.
 

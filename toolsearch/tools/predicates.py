@@ -35,18 +35,19 @@ def evaluate_predicate(answer: object, name: str) -> bool:
     return bool(answer)
 
 
-def validate_predicate(predicate: Callable[..., Any], name: str, *parameters: str) -> None:
-    """Validate a predicate: a callable that is not async and accepts the arguments.
+def validate_predicate(predicate: Callable[..., Any], name: str, *parameters: str, returns: str = "bool") -> None:
+    """Validate a predicate, or another short function: a callable that is not async and accepts the arguments.
 
     Args:
         predicate: The callable.
         name: The name of the predicate, for the message.
         parameters: The names of the positional arguments that it is called with.
+        returns: The result, for the message.
 
     Raises:
         ConfigurationError: If it cannot be called so; the message contains the expected form.
     """
-    form = f"{name} must be a callable ({', '.join(parameters)}) -> bool"
+    form = f"{name} must be a callable ({', '.join(parameters)}) -> {returns}"
     if not callable(predicate):
         raise ConfigurationError(f"{form}, got {short_repr(predicate)}")
     if inspect.iscoroutinefunction(predicate):
