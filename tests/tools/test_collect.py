@@ -159,6 +159,8 @@ def test_a_pair_of_functions_is_two_tools():
         ({}, r"pair \(definition, function\)"),
         (SimpleNamespace(name="ping", inputSchema={}), r"pair \(definition, function\)"),
         ({ping, say}, "pass a list"),
+        ({"ping": ping}, r"pass a list: tools=\[ping\]"),
+        ((ping, {"name": "ping"}), r"the pair must be \(definition, function\), in this order"),
         ([[ping, [None]]], "pass a function"),
         (StdioServer("git", "uvx"), r"write tools=\[McpTools\(StdioServer\(\.\.\.\)\)\]"),
         (HttpServer("docs", "https://x.org"), r"write tools=\[McpTools\(HttpServer\(\.\.\.\)\)\]"),

@@ -112,6 +112,7 @@ def test_defaults_come_from_the_function_or_the_name():
         ({"timeout": float("nan")}, "timeout"),
         ({"timeout": True}, "timeout"),
         ({"timeout": "3"}, "timeout"),
+        ({"name": re.sub}, r"name must be a non-empty string, got .*; write Tool\.from_function\(sub\)"),
         ({"tags": "outdoors"}, r"tags=\['outdoors'\]"),
         ({"parameters": []}, "JSON Schema of an object"),
         ({"parameters": {"type": "string"}}, "'string'"),

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from ..errors import ConfigurationError, DuplicateToolError
-from ..text import short_repr
+from ..text import clip, short_repr
 from .definition.decorator import mark_of
 from .definition.foreign import is_definition
 from .names import is_wire_name, wire_name
@@ -110,11 +110,16 @@ def _expand(item: Any) -> Iterator[Tool | ToolProvider]:
         yield Tool.from_function(item)
     elif _is_pair(item):
         yield Tool.from_definition(*item)
+    elif isinstance(item, tuple) and _is_pair(item[::-1]):
+        raise ConfigurationError("the pair must be (definition, function), in this order, got (function, definition)")
     elif isinstance(item, (list, tuple, Iterator, ValuesView)):
         for member in item:
             yield from _expand(member)
     elif _is_provider(item):
         yield item
+    elif isinstance(item, Mapping) and item and all(map(callable, item.values())):
+        names = clip(", ".join(getattr(fn, "__name__", str(key)) for key, fn in item.items()), 100)
+        raise ConfigurationError(f"tools must be a list, got a mapping of functions; pass a list: tools=[{names}]")
     elif is_definition(item):
         definition = short_repr(dict(item) if isinstance(item, Mapping) else item)
         raise ConfigurationError(

@@ -28,7 +28,8 @@ def validate_text(name: object, field: str, text: object, *, empty: bool = True)
     """Validate a text that is sent to the model: a schema or another object in its place would be sent as it is."""
     if not isinstance(text, str) or not (empty or text.strip()):
         kind = "a string" if empty else "a non-empty string"
-        raise ConfigurationError(f"tool {short_repr(name)}: {field} must be {kind}, got {short_repr(text)}")
+        hint = f"; write Tool.from_function({getattr(text, '__name__', 'fn')})" if inspect.isroutine(text) else ""
+        raise ConfigurationError(f"tool {short_repr(name)}: {field} must be {kind}, got {short_repr(text)}{hint}")
 
 
 def validate_function(name: str, fn: Any) -> None:

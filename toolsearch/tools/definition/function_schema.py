@@ -49,8 +49,9 @@ def _describe(fn: Callable[..., Any]) -> FunctionDescription:
         raise ConfigurationError(f"{origin(fn)} is a method of a class; pass an instance, or instance.method")
     for parameter in parameters:
         if parameter.variadic:
+            stars = "**" if parameter.kind is inspect.Parameter.VAR_KEYWORD else "*"
             raise ConfigurationError(
-                f"{origin(fn)} takes *{parameter.name}, which a schema cannot describe; name the parameters, "
+                f"{origin(fn)} takes {stars}{parameter.name}, which a schema cannot describe; name the parameters, "
                 "or pass a schema with Tool(name, description, parameters, fn)"
             )
         arguments.append(parameter if parameter.injected else _argument(fn, parameter, documented.get(parameter.name)))
