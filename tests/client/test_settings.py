@@ -136,7 +136,7 @@ def test_the_session_id_can_come_from_the_context() -> None:
 
 
 WRONG = [
-    ("MAX_RESULT", "3", "TOOLSEARCH_MAX_RESULT is not a setting; did you mean TOOLSEARCH_MAX_RESULTS"),
+    ("MAX_RESULT", "3", "'TOOLSEARCH_MAX_RESULT' is not a setting; did you mean 'TOOLSEARCH_MAX_RESULTS'"),
     ("MAX_RESULTS", "many", "TOOLSEARCH_MAX_RESULTS: Input should be a valid integer"),
     ("MAX_RESULTS", "50", "TOOLSEARCH_MAX_RESULTS must be at most TOOLSEARCH_MAX_RESULTS_LIMIT=10, got 50"),
     ("MAX_RESULTS_LIMIT", "3", "TOOLSEARCH_MAX_RESULTS must be at most TOOLSEARCH_MAX_RESULTS_LIMIT=3, got 5"),
@@ -207,9 +207,17 @@ def test_variables_configure_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
         assert search_advisor(ToolSearchSettings.load()).describe()["index"] == kind
 
 
-def test_unknown_settings_are_rejected() -> None:
-    with pytest.raises(ConfigurationError, match="MAX_RESULT: Extra inputs"):
-        ToolSearchSettings.load(max_result=3)
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("enable", "'enable' is not a setting; did you mean 'enabled'"),
+        ("max_result", "'max_result' is not a setting; did you mean 'max_results'"),
+        ("zzz", "'zzz' is not a setting$"),
+    ],
+)
+def test_unknown_settings_are_rejected(name: str, says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        ToolSearchSettings.load(**{name: True})
 
 
 def test_the_active_advisor_is_logged(caplog: pytest.LogCaptureFixture) -> None:

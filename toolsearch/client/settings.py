@@ -6,7 +6,7 @@ Variables begin with ``TOOLSEARCH_``. They are read only when a `ToolSearchSetti
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields
 from datetime import timedelta
 from difflib import get_close_matches
@@ -127,8 +127,7 @@ class ToolSearchSettings(BaseSettings):
         known = {_variable(name) for name in type(self).model_fields}
         for name in os.environ:
             if name.upper().startswith(_PREFIX) and name.upper() not in known:
-                close = get_close_matches(name.upper(), known, 1)
-                raise ValueError(f"{name} is not a setting{f'; did you mean {close[0]}?' if close else ''}")
+                raise ValueError(_describe_unknown(name, known))
         return self
 
     @model_validator(mode="after")
@@ -220,7 +219,14 @@ def _variable(field: str) -> str:
     return f"{_PREFIX}{field.upper()}"
 
 
+def _describe_unknown(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name.upper() if name.upper().startswith(_PREFIX) else name, list(known), 1)
+    return f"{name!r} is not a setting{f'; did you mean {close[0]!r}?' if close else ''}"
+
+
 def _describe_problem(error: ErrorDetails) -> str:
+    if error["type"] == "extra_forbidden":
+        return _describe_unknown(str(error["loc"][0]), ToolSearchSettings.model_fields)
     message = error["msg"].removeprefix("Value error, ")
     return f"{_variable(str(error['loc'][0]))}: {message}" if error["loc"] else message
 
