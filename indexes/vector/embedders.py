@@ -112,4 +112,5 @@ def coerce_embedder(embedder: str | os.PathLike[str] | Embedder | EmbedFunction)
 
 def _validate_sync(function: Callable[..., object], embedder: object) -> None:
     if any(map(inspect.iscoroutinefunction, (function, type(function).__call__))):
-        raise AsyncCallableError(f"the embedder {embedder!r} must be synchronous, got an async function")
+        name = getattr(embedder, "__qualname__", embedder)
+        raise AsyncCallableError(f"the embedder {name!r} must be synchronous, got an async function")

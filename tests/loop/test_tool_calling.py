@@ -473,6 +473,13 @@ def test_hooks_must_return_the_expected_type(ask, hook, kind):
         ask(client_of([PING, "done"], ping, advisor=advisor), "Hi")
 
 
+def test_before_tool_must_return_none_or_a_string(ask):
+    advisor = ToolCallingAdvisor()
+    advisor.before_tool = lambda *_: True  # type: ignore[method-assign,assignment,return-value]  # wrong on purpose
+    with pytest.raises(ConfigurationError, match=r"got bool \(None runs the call, a string answers it\)"):
+        ask(client_of([PING, "done"], ping, advisor=advisor), "Hi")
+
+
 def test_async_hooks_are_rejected(ask_pair):
     class Wrong(ToolCallingAdvisor):
         async def before_call(self, state: LoopState, request: ChatRequest) -> ChatRequest:  # type: ignore[override]
@@ -701,6 +708,24 @@ def test_endless_repeats_end_the_turn(ask_pair, limits):
 )
 def test_invalid_limits_are_rejected(wrong):
     with pytest.raises(ConfigurationError):
+        ToolCallLimits(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"per_tool": "3"}, "per_tool must be an integer or None, got '3'"),
+        ({"total": True}, "total must be an integer or None, got True"),
+        ({"max_repeats": 2.5}, "max_repeats must be an integer or None, got 2.5"),
+        ({"overrides": {"add": "3"}}, "add must be an integer or None, got '3'"),
+        (
+            {"overrides": ["add"]},
+            r"overrides must be a mapping of tool names to limits, got \['add'\]; write overrides=",
+        ),
+    ],
+)
+def test_limits_of_the_wrong_type_are_rejected(wrong, says):
+    with pytest.raises(ConfigurationError, match=says):
         ToolCallLimits(**wrong)
 
 

@@ -16,6 +16,7 @@ from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import AsyncCallableError
 from ..observability.observer import Span
+from ..tools.definition.signature import origin
 from ..tools.threads import run_in_worker_thread
 from .chain import CallModel, Operation, Show
 from .effects import Perform, RunTools, Sleep, ToolBatchResult
@@ -86,7 +87,7 @@ def _perform(fn: Callable[[], Any]) -> Any:
     if _is_async(fn) or inspect.isawaitable(result):
         if inspect.iscoroutine(result):
             result.close()
-        raise AsyncCallableError(f"{fn!r} must not be async in call() and stream(); use acall() or astream()")
+        raise AsyncCallableError(f"{origin(fn)} must not be async in call() and stream(); use acall() or astream()")
     return result
 
 

@@ -34,5 +34,6 @@ def run_hook(value: Any, kind: type[T] | tuple[type[T], ...], name: str) -> Gene
         raise ConfigurationError(f"the hook {name} must not be async; yield Perform(async_function) from it instead")
     if not isinstance(result, kind):
         kinds = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
-        raise ConfigurationError(f"the hook {name} must return a {kinds}, got {type(result).__name__}")
+        hint = " (None runs the call, a string answers it)" if name == "before_tool" else ""
+        raise ConfigurationError(f"the hook {name} must return a {kinds}, got {type(result).__name__}{hint}")
     return result
