@@ -55,7 +55,8 @@ class HybridToolIndex:
     ) -> None:
         if isinstance(parts, str) or not isinstance(parts, Iterable | None):
             raise ConfigurationError(
-                f"parts must be a list of indexes, got {short_repr(parts)}; write HybridToolIndex([Bm25ToolIndex(), ...])"
+                f"parts must be a list of indexes, got {short_repr(parts)}; "
+                "write HybridToolIndex([Bm25ToolIndex(), ...])"
             )
         self.parts: tuple[ToolIndex, ...] = _default_parts() if parts is None else tuple(parts)
         if not self.parts:

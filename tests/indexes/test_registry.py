@@ -47,7 +47,10 @@ def test_an_entry_point_cannot_replace_a_built_in_index(registered: None) -> Non
 
 
 def test_an_unknown_name_lists_the_known_ones(registered: None) -> None:
-    with pytest.raises(ConfigurationError, match=r"'bm26'; expected one of: bm25, broken, .*, vector, or the name of"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"'bm26'; expected one of: bm25, broken, .*, vector, wrong, or the name of an installed",
+    ):
         resolve_index("bm26")
 
 
