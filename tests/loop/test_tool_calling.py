@@ -720,7 +720,7 @@ def test_invalid_limits_are_rejected(wrong):
         ({"overrides": {"add": "3"}}, "add must be an integer or None, got '3'"),
         (
             {"overrides": ["add"]},
-            r"overrides must be a mapping of tool names to limits, got \['add'\]; write overrides=",
+            r"overrides must be a mapping of tool names to limits, got \['add'\]; write",
         ),
     ],
 )

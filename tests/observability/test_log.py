@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolsearch import ChatClient, ProviderError, ToolSearchAdvisor
+from toolsearch import ChatClient, ConfigurationError, ProviderError, ToolSearchAdvisor
 from toolsearch.observability import LoggingObserver
 from toolsearch.testing import ScriptedChatModel
 
@@ -58,3 +58,9 @@ def test_no_record_below_the_level(ask: Ask, caplog: pytest.LogCaptureFixture) -
     with caplog.at_level(logging.INFO, "toolsearch"):
         ask(client, "Hi")
     assert [record for record in caplog.records if record.name == "toolsearch.operations"] == []
+
+
+@pytest.mark.parametrize("level", ["DEBUG", None, True])
+def test_level_must_be_an_integer(level: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"level must be an integer such as logging.DEBUG, got {level!r}"):
+        LoggingObserver(level=level)

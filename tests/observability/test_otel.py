@@ -28,6 +28,7 @@ from toolsearch import (
     ChatClient,
     ChatRequest,
     ChatResponse,
+    ConfigurationError,
     ProviderError,
     Tool,
     ToolCall,
@@ -648,3 +649,8 @@ def test_missing_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'toolsearch[otel]'" in done.stdout
+
+
+def test_application_name_in_the_first_position_is_rejected() -> None:
+    with pytest.raises(ConfigurationError, match=r"got 'porch'; write OpenTelemetryObserver\(agent_name='porch'\)"):
+        OpenTelemetryObserver("porch")  # type: ignore[arg-type]  # wrong on purpose

@@ -1,4 +1,4 @@
-"""Structured output: typed answers, validation, retries, and the tool loop."""
+"""Structured output: typed answers, validation, retries, and the tool-calling loop."""
 
 from __future__ import annotations
 
@@ -536,9 +536,18 @@ def test_two_advisors_are_rejected():
         ChatClient(model(GOOD), advisors=twice).call("Go")
 
 
-def test_retries_must_not_be_negative():
-    with pytest.raises(ConfigurationError, match="retries must be 0 or more, got -1"):
-        StructuredOutputAdvisor(Report, retries=-1)
+@pytest.mark.parametrize(
+    ("retries", "says"),
+    [
+        (-1, "retries must be 0 or more, got -1"),
+        ("3", "retries must be an integer, got '3'"),
+        (True, "retries must be an integer, got True"),
+        (None, "retries must be an integer, got None"),
+    ],
+)
+def test_invalid_retries_are_rejected(retries, says):
+    with pytest.raises(ConfigurationError, match=says):
+        StructuredOutputAdvisor(Report, retries=retries)
 
 
 def test_an_unsupported_type_is_rejected_before_the_model_is_called():

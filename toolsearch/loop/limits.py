@@ -1,4 +1,4 @@
-"""Limits on the tool calls of one turn, and a guard against repeated calls."""
+"""Limits on the tool calls of one turn, and a check for repeated calls."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Literal
 
 from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage, json_object
+from ..text import short_repr
 
 __all__ = ["CallCounter", "ToolCallLimits"]
 
@@ -22,7 +23,7 @@ MAX_FRUITLESS_ROUNDS = 10
 class ToolCallLimits:
     """Limits on the tool calls of one turn, i.e. since the last user message. Calls of `tool_search` count too.
 
-    The defaults, 40 per tool and 150 in total, are those of the reference system.
+    The defaults are 40 calls of one tool and 150 in total.
 
     A call that is rejected by a limit counts too. After 10 consecutive rounds in which no call was permitted, the turn
     ends, whatever `on_limit` says.
@@ -31,14 +32,14 @@ class ToolCallLimits:
         per_tool: Calls of each tool. None sets no limit.
         total: Calls of all tools. None sets no limit.
         overrides: Other limits for single tools, by name. None sets no limit.
-        exempt: Names of tools without a limit of their own. Their calls count towards `total`.
+        exempt: Names of tools without a limit of their own. Their calls count toward `total`.
         on_limit: ``"end"`` ends the turn with the finish reason ``tool_call_limit``. ``"answer"`` answers the call
             with a sentence about the limit, and the turn goes on.
         max_repeats: A call that repeats the same name and arguments this many times in a row is answered instead of
-            run. None switches the guard off.
+            run. None turns this check off.
 
     Raises:
-        ConfigurationError: If a value is out of range, or if `exempt` is a single string.
+        ConfigurationError: If a value is out of range or has the wrong type.
 
     Example:
         >>> ToolCallLimits(per_tool=5, overrides={"search_web": 20}).of("search_web")
@@ -53,12 +54,19 @@ class ToolCallLimits:
     max_repeats: int | None = 3
 
     def __post_init__(self) -> None:
+        if not isinstance(self.overrides, Mapping):
+            raise ConfigurationError(
+                f"overrides must be a mapping of tool names to limits, got {short_repr(self.overrides)}; "
+                "write overrides={'search_web': 20}"
+            )
         for name, limit in (("per_tool", self.per_tool), ("total", self.total), *self.overrides.items()):
+            _validate_integer(name, limit)
             if limit is not None and limit < 0:
                 raise ConfigurationError(f"limit {name} must be 0 or more, got {limit}; None means no limit")
+        _validate_integer("max_repeats", self.max_repeats)
         if self.max_repeats is not None and self.max_repeats < 2:
             raise ConfigurationError(
-                f"max_repeats must be 2 or more, got {self.max_repeats}; None switches the guard off"
+                f"max_repeats must be 2 or more, got {self.max_repeats}; None turns this check off"
             )
         if self.on_limit not in ("end", "answer"):
             raise ConfigurationError(f"on_limit must be 'end' or 'answer', got {self.on_limit!r}")
@@ -68,6 +76,11 @@ class ToolCallLimits:
     def of(self, name: str) -> int | None:
         """Return the limit of the tool `name`; None means no limit."""
         return None if name in self.exempt else self.overrides.get(name, self.per_tool)
+
+
+def _validate_integer(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | None):
+        raise ConfigurationError(f"{name} must be an integer or None, got {short_repr(value)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class SqliteRepository:
             raise ConfigurationError(
                 f"path must be the path of a file, got {os.fspath(path)!r}; for memory, write InMemoryRepository()"
             )
-        if timeout < 0:
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout < 0:
             raise ConfigurationError(f"timeout must be a number of seconds, 0 or more, got {timeout!r}")
         self.path = Path(path)
         self._timeout = timeout

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
 from ..chat.responses import ChatResponse
+from ..errors import ConfigurationError
 from ..indexes.response import ToolSearchResponse
 from ..messages import ToolMessage
 from .observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
@@ -27,6 +28,9 @@ class LoggingObserver:
         logger: The logger; by default ``toolsearch.operations``.
         level: The level of the records.
 
+    Raises:
+        ConfigurationError: If `level` is not an integer.
+
     Example:
         >>> from toolsearch import ChatClient
         >>> from toolsearch.testing import ScriptedChatModel
@@ -37,6 +41,8 @@ class LoggingObserver:
     """
 
     def __init__(self, logger: logging.Logger | None = None, level: int = logging.DEBUG) -> None:
+        if isinstance(level, bool) or not isinstance(level, int):
+            raise ConfigurationError(f"level must be an integer such as logging.DEBUG, got {level!r}")
         self._logger = logger or logging.getLogger("toolsearch.operations")
         self._level = level
 

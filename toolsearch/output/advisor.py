@@ -34,10 +34,10 @@ class StructuredOutputAdvisor:
     yourself to set its options, for a call or for a client. The `output_type` of a call then replaces the type and
     keeps the options.
 
-    The advisor is inside the tool loop. A response with tool calls passes unchanged. A text that does not fit is sent
-    back with its problems, at most `retries` times in a turn. Only the accepted answer enters the conversation and a
-    stream; the usage counts all attempts. Direct results of tools, and turns that end at a limit, are not validated;
-    their `output` is None.
+    The advisor is inside the tool-calling loop. A response with tool calls passes unchanged. A text that does not fit
+    is sent back with its problems, at most `retries` times in a turn. Only the accepted answer enters the conversation
+    and a stream; the usage counts all attempts. Direct results of tools, and turns that end at a limit, are not
+    validated; their `output` is None.
 
     Args:
         output: The type, or an `OutputConverter`. None only sets the options for calls with an `output_type`.
@@ -51,7 +51,7 @@ class StructuredOutputAdvisor:
             it.
         raise_on_failure: Whether to raise an error if no answer is accepted. If False, the last response is returned,
             and its `output` is None.
-        order: Position in the chain. The advisor must be inside the tool loop and inside a memory.
+        order: Position in the chain. The advisor must be inside the tool-calling loop and inside a memory.
 
     Raises:
         ConfigurationError: If an argument cannot work.
@@ -76,6 +76,8 @@ class StructuredOutputAdvisor:
         raise_on_failure: bool = True,
         order: int = _DEFAULT_ORDER,
     ) -> None:
+        if isinstance(retries, bool) or not isinstance(retries, int):
+            raise ConfigurationError(f"retries must be an integer, got {short_repr(retries)}")
         if retries < 0:
             raise ConfigurationError(f"retries must be 0 or more, got {retries!r}")
         self.converter = None if output is None else converter_for(output)
@@ -87,7 +89,7 @@ class StructuredOutputAdvisor:
         self.order = order
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
-        """Ask for an answer that fits. A `ChatClient` runs two advisors instead, outside and inside its tool loop."""
+        """Ask for an answer that fits. A `ChatClient` runs two advisors instead, outside and inside its loop."""
         if self.converter is None:
             response: ChatResponse = yield request
             return response
@@ -112,13 +114,13 @@ def with_structured_output(advisors: Sequence[Advisor], output_type: object, mod
     """Return the chain of one call with its structured output.
 
     Args:
-        advisors: The chain, from the outermost advisor to the innermost, with its tool loop.
+        advisors: The chain, from the outermost advisor to the innermost, with its tool-calling loop.
         output_type: The `output_type` of the call. None keeps the type of an advisor in the chain.
         model: The model of the client.
 
     Raises:
         ConfigurationError: If the type is not supported, if there are two such advisors, or if the advisor is outside
-            the tool loop or outside a memory.
+            the tool-calling loop or outside a memory.
     """
     given = [advisor for advisor in advisors if isinstance(advisor, StructuredOutputAdvisor)]
     if output_type is None and not given:
@@ -158,7 +160,7 @@ def with_structured_output(advisors: Sequence[Advisor], output_type: object, mod
 
 
 class _Acceptance:
-    """Advisor around the tool loop: buffers a stream until the answer is accepted."""
+    """Advisor around the tool-calling loop: buffers a stream until the answer is accepted."""
 
     def __init__(self, attempts: _Attempts) -> None:
         self.order = attempts.order
@@ -173,7 +175,7 @@ class _Acceptance:
 
 
 class _Attempts:
-    """Advisor inside the tool loop, for one turn: validates each answer and counts the attempts."""
+    """Advisor inside the tool-calling loop, for one turn: validates each answer and counts the attempts."""
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ import time
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ...errors import MissingExtraError
+from ...errors import ConfigurationError, MissingExtraError
 
 try:
     from opentelemetry import metrics, trace
@@ -38,6 +38,7 @@ class OpenTelemetryObserver:
             ``invoke_agent support``.
 
     Raises:
+        ConfigurationError: If `tracer_provider` is a string.
         MissingExtraError: On import, if the extra ``otel`` is not installed.
 
     Example:
@@ -56,6 +57,11 @@ class OpenTelemetryObserver:
         content: bool = False,
         agent_name: str | None = None,
     ) -> None:
+        if isinstance(tracer_provider, str):
+            raise ConfigurationError(
+                f"tracer_provider must be a TracerProvider or None, got {tracer_provider!r}; "
+                f"write OpenTelemetryObserver(agent_name={tracer_provider!r})"
+            )
         self.content = content
         self.agent_name = agent_name
         self._tracer = trace.get_tracer("toolsearch", tracer_provider=tracer_provider)
