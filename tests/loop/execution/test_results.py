@@ -202,3 +202,26 @@ def test_every_value_becomes_text(value):
     text, media = convert(value)
     text.encode()
     assert all(isinstance(item, Media) for item in media)
+
+
+class Opaque:
+    def __str__(self):
+        return "opaque"
+
+
+def circle():
+    value = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "types"),
+    [(Opaque(), "Opaque"), ([Opaque(), Opaque(), "\ud800"], "Opaque"), (circle(), "list"), ({"a": [1, None]}, None)],
+    ids=["object", "list", "circle", "JSON"],
+)
+def test_an_object_that_json_cannot_express_is_logged(value, types, caplog):
+    convert(value)
+    assert [record.getMessage() for record in caplog.records] == (
+        [f"toolsearch.result_not_json tool=act types={types}"] if types else []
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from ...tools.tool_type import Tool
 
 __all__ = ["convert_result", "media_placeholder"]
+
+logger = logging.getLogger(__name__)
 
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -31,7 +34,8 @@ def convert_result(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
 
     None becomes "Done". A string, and bytes that are UTF-8, stay text. Images, other bytes and `Media` become media,
     with a line of text in their place for providers that do not accept media. A list may contain text and media.
-    Anything else becomes JSON. If the tool has a `result_converter`, it is used instead.
+    Anything else becomes JSON; an object that JSON cannot express becomes its `str()`, with a warning in the log. If
+    the tool has a `result_converter`, it is used instead.
 
     Args:
         value: The return value.
@@ -45,7 +49,7 @@ def convert_result(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
         >>> convert_result({"degrees": 21}, Tool("weather"))
         ('{"degrees":21}', ())
     """
-    text, media = _apply_converter(value, tool) if tool.result_converter is not None else _to_parts(value)
+    text, media = _apply_converter(value, tool) if tool.result_converter is not None else _to_parts(value, tool.name)
     return replace_surrogates(text), media
 
 
@@ -64,7 +68,7 @@ def _apply_converter(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
     )
 
 
-def _to_parts(value: Any) -> tuple[str, tuple[Media, ...]]:
+def _to_parts(value: Any, tool: str) -> tuple[str, tuple[Media, ...]]:
     if isinstance(value, Enum):
         value = value.value
     if value is None:
@@ -77,9 +81,9 @@ def _to_parts(value: Any) -> tuple[str, tuple[Media, ...]]:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode(), ()  # other bytes are media, see above
     if isinstance(value, (list, tuple)) and any(map(_is_media, value)):
-        parts = [_to_parts(item) for item in value]
+        parts = [_to_parts(item, tool) for item in value]
         return "\n".join(text for text, _ in parts), tuple(item for _, media in parts for item in media)
-    return _json(value), ()
+    return _json(value, tool), ()
 
 
 def _is_media(value: Any) -> bool:
@@ -131,26 +135,42 @@ def media_placeholder(medium: Media) -> str:
     return f"[{medium.mime_type}, {medium.url or f'{len(medium.data):,} bytes'}]"
 
 
-def _json(value: Any) -> str:
+def _json(value: Any, tool: str) -> str:
     from pydantic_core import to_json, to_jsonable_python
+
+    unknown: dict[str, bool] = {}
+
+    def fallback(item: Any) -> Any:
+        """Return a JSON value for an object: a list for an array, otherwise its text."""
+        to_list = getattr(item, "tolist", None)
+        if callable(to_list) and not isinstance(item, type):
+            return to_list()
+        unknown[type(item).__name__] = True
+        return _as_text(item)
+
+    def dump(item: Any) -> str:
+        return json.dumps(item, ensure_ascii=False, separators=(",", ":"), default=fallback)
 
     ordered = _sort_sets(value)
     encoders: tuple[Callable[[], str], ...] = (
-        lambda: to_json(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings").decode(),
+        lambda: to_json(ordered, fallback=fallback, bytes_mode="base64", inf_nan_mode="strings").decode(),
         # for lone surrogates in values, then in keys
-        lambda: _dump(to_jsonable_python(ordered, fallback=_fallback, bytes_mode="base64", inf_nan_mode="strings")),
-        lambda: _dump(ordered),
+        lambda: dump(to_jsonable_python(ordered, fallback=fallback, bytes_mode="base64", inf_nan_mode="strings")),
+        lambda: dump(ordered),
     )
     for encode in encoders:
         try:
-            return encode()
+            text = encode()
+            break
         except (TypeError, ValueError, RecursionError):  # the error of pydantic is a ValueError
             continue
-    return _fallback_text(value)  # a circular reference
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_fallback)
+    else:
+        unknown[type(value).__name__] = True  # a circular reference
+        text = _as_text(value)
+    if unknown:
+        facts = {"tool": tool, "types": ", ".join(unknown)}
+        logger.warning("toolsearch.result_not_json tool=%(tool)s types=%(types)s", facts, extra=facts)
+    return text
 
 
 def _sort_sets(value: Any, depth: int = 0) -> Any:
@@ -167,15 +187,7 @@ def _sort_sets(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _fallback(value: Any) -> Any:
-    """Return a JSON value for any other object: a list for an array, otherwise its text."""
-    to_list = getattr(value, "tolist", None)
-    if callable(to_list) and not isinstance(value, type):
-        return to_list()
-    return _fallback_text(value)
-
-
-def _fallback_text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     try:
         return str(value)
     except Exception:  # __str__ fails; the call itself succeeded
