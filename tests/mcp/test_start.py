@@ -89,10 +89,15 @@ def test_invalid_output_is_a_failed_start(caplog: pytest.LogCaptureFixture) -> N
     assert "JSONRPC" in caplog.text
 
 
-def test_stderr_is_not_shown_on_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+def test_stderr_is_logged_on_one_line_and_not_shown_on_the_terminal(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     with McpTools(script("bad", "broken.py", "dies"), on_error="skip") as mcp:
         assert "NO_TOKEN" in str(mcp.servers[0].error)
     assert capfd.readouterr().err == ""
+    (record,) = (r.getMessage() for r in caplog.records if "mcp_server_not_started" in r.getMessage())
+    assert "NO_TOKEN" in record
+    assert "\n" not in record
 
 
 def test_secrets_are_not_shown() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from ....text import one_line
 from ...events import log_event
 from ..servers import HttpServer, Server, StdioServer
 
@@ -66,10 +67,9 @@ def log_stop(server: Server, disconnect: Disconnect, stderr: str, *, session_los
 
 
 def log_failed_start(server: Server, disconnect: Disconnect) -> None:
-    """Log that a server did not start."""
-    log_event(
-        logging.WARNING, "mcp_server_not_started", server=server.name, error=disconnect.error or disconnect.reason
-    )
+    """Log on one line that a server did not start."""
+    error = disconnect.error or disconnect.reason
+    log_event(logging.WARNING, "mcp_server_not_started", server=server.name, error=one_line(error, len(error)))
 
 
 def describe(error: BaseException) -> str:
