@@ -8,9 +8,9 @@ __all__ = ["NeverEvict"]
 
 
 class NeverEvict:
-    """Eviction strategy that proposes nothing: sessions stay until they are cleared.
+    """Eviction strategy that proposes nothing: sessions stay until they are evicted.
 
-    Memory grows with the number of sessions. Use it for a fixed, small number of sessions, or if the application clears
+    Memory grows with the number of sessions. Use it for a fixed, small number of sessions, or if the application evicts
     each session itself.
 
     Example:

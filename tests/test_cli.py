@@ -134,7 +134,7 @@ def test_catalog_without_tasks_prints_size_and_break_even() -> None:
     result = run("bench", "--catalog", OUTFIT, "--index", "bm25", "--counter", "estimate")
     assert result.exit_code == 0
     assert "28 tools" in result.stdout
-    assert "fewer tokens from" in " ".join(result.stdout.split())
+    assert "search saves tokens once there are" in " ".join(result.stdout.split())
 
 
 def test_catalog_with_tasks_prints_savings_and_writes_json(tmp_path: Path) -> None:

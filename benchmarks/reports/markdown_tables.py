@@ -69,12 +69,12 @@ def _suite(suite: Mapping[str, Any], counter: str) -> str:
     headings = ["", "tokens per task", "saved", "requests", "tasks completed", "cost, cold cache", "cost, warm cache"]
     cells = [_strategy_cells(row, baseline=row is rows[0]) for row in rows]
     if "paraphrase" in suite["baseline"]["styles"]:
-        headings.insert(5, "of these, without a word of the tool name")
+        headings.insert(5, "of the tasks that share no word with the tool's name")
         for row, listed in zip(rows, cells, strict=True):
             style = row["styles"]["paraphrase"]
             listed.insert(5, f"{style['succeeded']} of {style['tasks']}")
     break_even = (suite["break_even"] or {}).get("tools")
-    sentence = f"For a task of one call, search takes fewer tokens from {break_even} tools of this size on."
+    sentence = f"For a task with one call, search saves tokens once there are {break_even} or more tools of this size."
     below = " ".join(filter(None, [suite["note"], sentence if break_even else ""]))
     return "\n\n".join(filter(None, [caption, markdown_table(headings, cells), below]))
 

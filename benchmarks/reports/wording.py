@@ -24,14 +24,14 @@ def source_name(name: str | None) -> str:
 
 
 def break_even_sentence(suite: Mapping[str, Any]) -> str:
-    """Return a sentence about the number of tools above which search takes fewer tokens than sending all tools."""
+    """Return a sentence about the number of tools with which search begins to save tokens."""
     found = suite["break_even"]
     size = f"average definition: {found['average_definition']:,.0f} tokens"
     comparison = f"{found['with_search']:,.0f} tokens with search, {found['with_all']:,.0f} with all tools sent"
     tools = count_noun(suite["tools"], "tool")
     if found["tools"] is None:
-        return f"For a task of one call, search does not save tokens with {tools} ({size}): {comparison}."
+        return f"For a task with one call, search does not save tokens with {tools} ({size}): {comparison}."
     return (
-        f"For a task of one call, search takes fewer tokens from {count_noun(found['tools'], 'tool')} on ({size}). "
+        f"For a task with one call, search saves tokens once there are {found['tools']:,} or more tools ({size}). "
         f"With {'the only tool' if suite['tools'] == 1 else f'all {tools}'}: {comparison}."
     )

@@ -90,7 +90,7 @@ def _title(report: Mapping[str, Any]) -> str:
 
 
 def _quality_panel(heading: str, key: str, rows: _Rows) -> BarPanel:
-    bars = [Bar(row["name"], row[key], f"{row[key] * 100:.1f} %", _kind(row)) for row in rows]
+    bars = [Bar(row["name"], row[key], f"{row[key] * 100:.1f}%", _kind(row)) for row in rows]
     return BarPanel(heading, bars, maximum=1.0)
 
 

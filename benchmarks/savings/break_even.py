@@ -1,4 +1,4 @@
-"""Break-even number of tools: the size of a catalog from which search takes fewer tokens."""
+"""Break-even number of tools: the smallest catalog for which search saves tokens."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class BreakEven:
     """Break-even of search for tasks of one call whose tool is found by the first search.
 
     Args:
-        tools: The smallest number of tools with which search takes fewer tokens, or None if it never does.
+        tools: The smallest number of tools with which search saves tokens, or None if it never does.
         average_definition: Average tokens of a definition.
         with_all: Tokens of a task over the whole catalog with all tools sent.
         with_search: Tokens of a task over the whole catalog with search.

@@ -35,7 +35,7 @@ def add_definitions(page: HtmlPage, suite: Mapping[str, Any]) -> None:
 
 
 def add_break_even(page: HtmlPage, suite: Mapping[str, Any]) -> None:
-    """Add the number of tools above which search takes fewer tokens: a sentence, a plot and a table."""
+    """Add the number of tools with which search begins to save tokens: a sentence, a plot and a table."""
     found = suite["break_even"]
     if not found:
         return
@@ -141,7 +141,7 @@ def _break_even_chart(sizes: Sequence[Mapping[str, Any]], break_even: int | None
     """Return a chart of the sizes around the break-even; a large catalog would hide it."""
     near = [s for s in sizes if break_even is None or s["tools"] <= _BREAK_EVEN_PLOT_FACTOR * break_even]
     return LineChart(
-        "Tokens of a task of one call",
+        "Tokens of a task with one call",
         [
             Line("all tools sent", [(size["tools"], size["with_all"]) for size in near], "baseline"),
             Line("tool search", [(size["tools"], size["with_search"]) for size in near]),
@@ -149,5 +149,5 @@ def _break_even_chart(sizes: Sequence[Mapping[str, Any]], break_even: int | None
         x_label="tools in the catalog",
         y_label="tokens",
         marker=break_even,
-        marker_text="" if break_even is None else f"search saves tokens from {count_noun(break_even, 'tool')} on",
+        marker_text="" if break_even is None else f"search saves tokens with {break_even:,} or more tools",
     )

@@ -30,7 +30,7 @@ __all__ = [
 
 _DATA = Path(__file__).parents[1] / "data"
 _PUBLISHED_NOTE = (
-    "Spring AI published savings of 34 to 64 % of all tokens for a task of this kind over 28 tools, measured with real "
+    "Spring AI published savings of 34 to 64% of all tokens for a task of this kind over 28 tools, measured with real "
     "models, whose reasoning and answers differ from run to run."
 )
 

@@ -1,4 +1,4 @@
-"""Speed of the tool loop, compared with the same rounds written by hand in the same run.
+"""Speed of the tool-calling loop, compared with the same rounds written by hand in the same run.
 
 ::
 

@@ -23,7 +23,7 @@ __all__ = ["Bm25ToolIndex"]
 
 _MIN_CANDIDATES_PER_CLAUSE = 20
 _MIN_CANDIDATES = 40
-"""Minimum number of tools that `search` scores. The name boost reorders them: it raises a score by up to 30 %."""
+"""Minimum number of tools that `search` scores. The name boost reorders them: it raises a score by up to 30%."""
 _MIN_CANDIDATES_WITH_CLAUSES = 100
 """The same for a request with clauses: the best tool for a clause can have a low rank for the whole request."""
 _INTENT_SHARE_THRESHOLD = 0.5
@@ -38,7 +38,7 @@ _BELOW_MINIMUM = "Some tools match in part, but none matches {:.0%} of the query
 class Bm25ToolIndex:
     """Index that finds tools by the words of a request. Rare words count more than common ones.
 
-    Words are compared as stems. Misspelt words, synonyms of verbs and compound words are found with a lower weight.
+    Words are compared as stems. Misspelled words, synonyms of verbs and compound words are found with a lower weight.
     A request with several clauses finds a tool for each.
 
     Args:

@@ -37,7 +37,7 @@ class NameBoost:
             self._unit.append(_MAX_BOOST / (vocabulary.mass(name) or 1.0))
 
     def apply(self, scores: dict[int, float], terms: Iterable[str]) -> dict[int, float]:
-        """Raise each score by up to 30 %: 0.3 times the share of the tool's name that the terms cover.
+        """Raise each score by up to 30%: 0.3 times the share of the tool's name that the terms cover.
 
         Args:
             scores: Position -> score. Changed in place.

@@ -78,7 +78,7 @@ class Spelling:
 
         A known word is close if it is one edit away (a letter inserted, omitted, substituted or swapped with the next;
         the first letter is right unless it is swapped or omitted), if it has the same first and last letters with the
-        same letters in between, or if one of the two is a prefix of at least 60 % of the other.
+        same letters in between, or if one of the two is a prefix of at least 60% of the other.
 
         Args:
             term: The unknown term.
@@ -133,7 +133,7 @@ class Spelling:
 def is_one_edit_apart(one: str, other: str) -> bool:
     """Return whether one edit turns one word into the other.
 
-    Both words must have at least four letters. A substituted letter counts as an edit from five letters on.
+    Both words must have at least four letters. A substituted letter counts as an edit if they have at least five.
 
     Example:
         >>> is_one_edit_apart("weather", "wether"), is_one_edit_apart("dogs", "docs")

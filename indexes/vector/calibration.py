@@ -76,9 +76,9 @@ def min_distinction(tools: int) -> float:
 
     The more tools there are, the further the best of them stands out by chance. The constants were chosen on six public
     sets of requests (94 to 4,076 tools) and on parts of them (1 to 60 tools, random or all of one kind) with
-    all-MiniLM-L6-v2. Below the minimum are 1.8 % of the requests with their tool among the first five hits (3.3 % with
-    5 tools), 95 % of random letters, and 93 % of requests that fit no tool. With multilingual-e5-small, for which all
-    texts are similar, the shares are 0.2 %, 48 % and 31 %: fewer weak matches are reported.
+    all-MiniLM-L6-v2. Below the minimum are 1.8% of the requests with their tool among the first five hits (3.3% with
+    5 tools), 95% of random letters, and 93% of requests that fit no tool. With multilingual-e5-small, for which all
+    texts are similar, the shares are 0.2%, 48% and 31%: fewer weak matches are reported.
     """
     return _MIN_DISTINCTION_OF_ONE_TOOL + _DISTINCTION_PER_TENFOLD * math.log10(max(1, tools))
 

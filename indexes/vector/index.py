@@ -77,7 +77,7 @@ class VectorToolIndex:
         embedder: The name of a model, the path of its folder, an `Embedder`, or a function from a list of strings to
             an array of shape (n, d).
         min_similarity: The minimum cosine of a match, from -1 to 1. None requires a cosine above 0. For a long request
-            it applies to a mean in which the best clause has a weight of 60 %.
+            it applies to a mean in which the best clause has a weight of 60%.
         cache: The cache of embeddings. Pass one to share it between indexes or to change its size.
         cache_dir: Short for ``cache=EmbeddingCache(cache_dir)``. The default is the `cache_dir` of the embedder, if it
             has one.

@@ -97,7 +97,7 @@ def flow(order: int = 100) -> Callable[[Callable[[ChatRequest], Any]], Flow]:
 
 
 def bare(model: Any, *advisors: Any, **options: Any) -> ChatClient:
-    """A client without a tool loop, so that only the given advisors are in the chain."""
+    """A client without a tool-calling loop, so that only the given advisors are in the chain."""
     return ChatClient(model, advisors=advisors, tool_calling=False, **options)
 
 

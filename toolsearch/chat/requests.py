@@ -50,7 +50,7 @@ class ChatRequest:
         output_schema: The schema that the provider enforces on the answer; set by `StructuredOutputAdvisor`.
         buffered: Whether streamed text is held back until the advisor that set this returns its response. Then the
             text of that response is streamed, and nothing of rejected answers or earlier rounds.
-        memory: Set by the client if an advisor inside the tool loop stores the conversation.
+        memory: Set by the client if an advisor inside the tool-calling loop stores the conversation.
 
     Example:
         >>> from toolsearch.messages import UserMessage

@@ -81,7 +81,12 @@ class ChatResponse:
         return dataclasses.replace(self, **changes)
 
     def with_text(self, text: str) -> ChatResponse:
-        """Return a copy with `text` as the text of the last assistant message."""
+        """Return a copy with `text` as the text of the last assistant message.
+
+        In a stream the text has already been shown when an advisor receives the response, so the new text is only in
+        `stream.response`. To show it in the stream too, yield `request.replace(buffered=True)`: the text is then held
+        back until this advisor returns.
+        """
         last = self.message
         messages = [m for m in self.messages if m is not last]
         at = next((i for i, m in enumerate(self.messages) if m is last), len(messages))

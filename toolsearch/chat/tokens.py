@@ -42,7 +42,7 @@ class EstimateTokenCounter:
 
     Counts one token per 4.5 ASCII characters, 0.3 tokens per character of two bytes in UTF-8 and 0.7 tokens per
     character of three bytes (such as Chinese and Japanese), and rounds up. The factors were fitted to the tool
-    definitions of two dozen MCP servers, where the estimate is mostly within 15 % of o200k.
+    definitions of two dozen MCP servers, where the estimate is mostly within 15% of o200k.
 
     Example:
         >>> EstimateTokenCounter().count("get_weather")

@@ -1,4 +1,4 @@
-"""Interface between the tool loop and a memory advisor inside it."""
+"""Interface between the tool-calling loop and a memory advisor inside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["TurnMemory", "TurnMemoryProvider"]
 
 @runtime_checkable
 class TurnMemory(Protocol):
-    """One turn of a conversation that a memory advisor inside the tool loop stores and sends.
+    """One turn of a conversation that a memory advisor inside the tool-calling loop stores and sends.
 
     The client makes one for each call. The loop opens it, announces every round, and closes it with the last messages
     when the turn has succeeded. Only then is the turn stored: a turn that fails or is left early is never closed.

@@ -46,7 +46,7 @@ def build_chain(advisors: Iterable[Advisor], *, tool_calling: bool) -> tuple[Adv
 
 
 def create_inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
-    """Return a new `TurnMemory` if the chain has a memory advisor inside its tool loop."""
+    """Return a new `TurnMemory` if the chain has a memory advisor inside its tool-calling loop."""
     inside = False
     for advisor in chain:
         if inside and isinstance(advisor, TurnMemoryProvider):

@@ -95,7 +95,8 @@ class ChatClient:
         advisors: Advisors of every call. If none of them is a tool advisor, a `ToolCallingAdvisor` is added.
         system: Instructions for calls whose messages do not have a system message.
         context: Values for tools and advisors. The context of a call is merged over it. The model never receives it.
-        tool_calling: False leaves the tool loop to the application. Responses then end with the model's tool calls.
+        tool_calling: False leaves the tool-calling loop to the application. Responses then end with the model's
+            tool calls.
         clock: The clock that advisors wait on; tests pass a fake one.
         observer: Receives every turn, round, tool call and search, e.g. an `OpenTelemetryObserver`.
 

@@ -22,6 +22,10 @@ class Advisor(Protocol):
     Otherwise it implements `ChunkTransformerFactory`. One advisor serves any number of turns at once, so it must not
     keep the state of a turn.
 
+    In a stream the text has already been shown when the response returns, so a changed text is only in
+    `stream.response`. To show it in the stream too, yield `request.replace(buffered=True)`: the text is then held back
+    until this advisor returns.
+
     Attributes:
         order: Position in the chain. Advisors with a lower order are outer: they receive a request earlier and its
             response later. Advisors of equal order keep the order in which they were passed.

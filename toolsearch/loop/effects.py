@@ -81,7 +81,7 @@ class ToolBatchResult:
 
 @dataclass(frozen=True, slots=True)
 class Perform:
-    """Call of a function without arguments, which may block.
+    """Call a function that takes no arguments and may block.
 
     Async drivers run a sync function in a worker thread and await an async one. Sync drivers reject an async function
     with `AsyncCallableError`.
@@ -96,7 +96,7 @@ class Perform:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wait of some seconds on the client's clock.
+    """Wait some seconds on the client's clock.
 
     Example:
         >>> Sleep(0.5).seconds

@@ -22,8 +22,8 @@ class McpServerError(ToolSearchError):
 class McpToolError(ToolSearchError):
     """A failed call of a server's tool; the message is written for the model that called it.
 
-    The tool loop converts it to a tool result with ``is_error``. The message is the server's own text if there is
-    one. Otherwise it says what happened: a timeout, a server that is not running, or an invalid answer.
+    The tool-calling loop converts it to a tool result with ``is_error``. The message is the server's own text if there
+    is one. Otherwise it says what happened: a timeout, a server that is not running, or an invalid answer.
 
     Example:
         >>> raise McpToolError("city not found")

@@ -19,8 +19,9 @@ __all__ = ["MemoryAdvisor"]
 class MemoryAdvisor:
     """Advisor that remembers the conversations of sessions. Its `order` decides which messages it keeps.
 
-    Outside the tool loop, with an order below the tool advisor's 300, it keeps user messages and answers. Inside the
-    loop, with an order above 300, it also keeps tool calls and results, and the loop sends only what memory lacks.
+    Outside the tool-calling loop, with an order below the tool advisor's 300, it keeps user messages and answers.
+    Inside the loop, with an order above 300, it also keeps tool calls and results, and the loop sends only what memory
+    lacks.
 
     A turn is stored as a whole when it has succeeded. A turn that fails or is cancelled, whose stream is left early,
     or whose answer still asks for tools stores nothing. Parallel turns of one session each see the messages that were
@@ -54,7 +55,7 @@ class MemoryAdvisor:
         self.order = order
 
     def turn_memory(self) -> TurnMemory:
-        """Return a recorder of one turn, for a tool loop outside this advisor."""
+        """Return a recorder of one turn, for a tool-calling loop outside this advisor."""
         return LoopRecorder(self.memory)
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:

@@ -48,7 +48,7 @@ def compose_messages(
         stored: The stored conversation.
         joined: The stored and the given messages without duplicates.
     """
-    # The tool loop moves a turn's system messages in front of what is new; those inside the turn stay in place.
+    # The tool-calling loop moves a turn's system messages in front of what is new; those inside the turn stay in place.
     system = (message for message in dict.fromkeys((*head, *stored.system)) if message not in joined.current)
     return (*system, *apply_window(joined.past, joined.current, memory.window), *joined.current)
 

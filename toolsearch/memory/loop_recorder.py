@@ -1,4 +1,4 @@
-"""Recorder of one run of the tool loop, for a memory advisor inside the loop."""
+"""Recorder of one run of the tool-calling loop, for a memory advisor inside the loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EMPTY = JoinedConversation((), ())
 
 
 class LoopRecorder:
-    """Recorder of one turn of the tool loop; implements `toolsearch.chat.TurnMemory`.
+    """Recorder of one turn of the tool-calling loop; implements `toolsearch.chat.TurnMemory`.
 
     It collects the messages of the turn as they are sent, including those that advisors between the loop and memory
     add, and stores them at the end.

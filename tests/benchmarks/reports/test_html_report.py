@@ -169,7 +169,7 @@ def test_catalog_without_tasks_has_tables_of_its_sizes(sizes: tuple[dict[str, An
 @needs_plots
 def test_catalog_without_tasks_has_plots_of_its_sizes(sizes: tuple[dict[str, Any], str]) -> None:
     found = plots(sizes[1])
-    assert list(found) == ["Tokens of a task of one call", "Tokens of definitions", "Definitions in one request"]
+    assert list(found) == ["Tokens of a task with one call", "Tokens of definitions", "Definitions in one request"]
     assert {"the 20 largest tools", "tool_40", "sources", "server 0", "server 1"} <= set(found["Tokens of definitions"])
     assert "tool_20" not in found["Tokens of definitions"]
 
@@ -200,7 +200,7 @@ def test_catalog_of_one_tool_has_a_report(tmp_path: Path) -> None:
     _, text = sizes_of(tmp_path, definition("ping"))
     assert "with 1 tool (" in text
     assert "1 tools" not in text
-    assert "Tokens of a task of one call" not in plots(text), "a line needs two points"
+    assert "Tokens of a task with one call" not in plots(text), "a line needs two points"
 
 
 def test_names_and_sources_of_a_catalog_are_text(tmp_path: Path) -> None:

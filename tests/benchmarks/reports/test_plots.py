@@ -43,8 +43,8 @@ def test_length_is_proportional_to_the_value() -> None:
 
 
 def test_maximum_sets_the_full_length() -> None:
-    (full,) = lengths(Bar("a", 0.5, "50 %"))
-    (half,) = lengths(Bar("a", 0.5, "50 %"), maximum=1.0)
+    (full,) = lengths(Bar("a", 0.5, "50%"))
+    (half,) = lengths(Bar("a", 0.5, "50%"), maximum=1.0)
     assert half == pytest.approx(full / 2)
 
 
@@ -66,8 +66,8 @@ def test_bar_chart_has_its_texts() -> None:
 
 
 def test_line_chart_has_its_texts() -> None:
-    chart = LineChart("Costs", LINES.lines, "tools", "tokens", marker=3, marker_text="from 3 tools on")
-    assert {"Costs", "all", "search", "tools", "tokens", "from 3 tools on", "10", "800"} <= set(texts(chart))
+    chart = LineChart("Costs", LINES.lines, "tools", "tokens", marker=3, marker_text="with 3 or more tools")
+    assert {"Costs", "all", "search", "tools", "tokens", "with 3 or more tools", "10", "800"} <= set(texts(chart))
 
 
 @pytest.mark.parametrize("points", [[], [(0, 0)], [(0, 0), (1, 0)], [(0, 5), (0, 5)]])

@@ -150,7 +150,7 @@ def test_page_is_written(report_run: tuple[Any, Path]) -> None:
 @pytest.mark.skipif(not has_plot_extra(), reason="the extra plot is not installed")
 def test_plot_is_written(report_run: tuple[Any, Path]) -> None:
     texts = {element.text for element in ET.parse(report_run[1] / "x.svg").iter()}
-    assert {"bm25", "regex", "66.7 %", "recall@5"} <= texts
+    assert {"bm25", "regex", "66.7%", "recall@5"} <= texts
 
 
 def test_several_reports_of_one_run(report_run: tuple[Any, Path]) -> None:

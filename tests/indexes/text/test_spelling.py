@@ -112,7 +112,7 @@ def test_any_single_edit_is_recognized(word: str, data: st.DataObject) -> None:
 
 @given(st.text("ab", max_size=7), st.text("ab", max_size=7))
 def test_one_edit_agrees_with_enumeration(one: str, other: str) -> None:
-    """A substitution counts as an edit from five letters on."""
+    """A substitution counts as an edit in words of at least five letters."""
     letters = "ab"
     edits = {one[:i] + one[i + 1 :] for i in range(len(one))}
     edits |= {one[:i] + c + one[i:] for i in range(len(one) + 1) for c in letters}
