@@ -26,7 +26,7 @@ def test_close_is_final_and_idempotent() -> None:
     mcp.close()
     mcp.close()
     assert mcp.servers[0].state == "closed"
-    with pytest.raises(McpToolError, match="server 'a' is not running: it was closed by the application"):
+    with pytest.raises(McpToolError, match=r"Server 'a' is not running \(closed by the application\)"):
         tools[0].call()
     with pytest.raises(ConfigurationError, match="closed"):
         mcp.tools()
@@ -165,7 +165,7 @@ mcp.close()
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "server 'a' is not running: it belongs to the process this one was forked from; its tools cannot be used now",
+        "Server 'a' is not running (it belongs to the process this one was forked from). Its tools cannot be used now.",
         "own a.get {}",
         "parent a.get {}",
     ]

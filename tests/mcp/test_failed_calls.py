@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses fifos and 
 
 def test_server_stays_usable_after_a_timeout() -> None:
     with McpTools(plain("a", "get", "hang", timeout=0.2)) as mcp:
-        with pytest.raises(McpToolError, match=r"tool 'hang' of server 'a' did not answer within 0\.2 s"):
+        with pytest.raises(McpToolError, match=r"Tool 'hang' of server 'a' did not answer within 0\.2 s"):
             by_name(mcp)["hang"].call()
         assert by_name(mcp)["get"].call() == "a.get {}"
 
@@ -33,7 +33,7 @@ def test_server_stays_usable_after_a_timeout() -> None:
 def test_protocol_error_has_the_message_of_the_server() -> None:
     with (
         McpTools(plain("a", "refuse")) as mcp,
-        pytest.raises(McpToolError, match="server 'a' refused the call of 'refuse': I would rather not"),
+        pytest.raises(McpToolError, match="Server 'a' refused the call of 'refuse': I would rather not"),
     ):
         by_name(mcp)["refuse"].call()
 
@@ -44,20 +44,18 @@ def test_crash_affects_only_the_tools_of_its_server() -> None:
         with pytest.raises(McpToolError) as crash:
             tools["crash"].call()
         assert str(crash.value) == (
-            "server 'a' stopped while it ran 'crash': it ended with exit code 3; whether the call took effect is "
-            "unknown; its tools cannot be used now"
+            "Server 'a' stopped while it ran 'crash' (exit code 3). The call may or may not have taken effect. "
+            "Its tools cannot be used now."
         )
         with pytest.raises(McpToolError) as gone:
             tools["get"].call()
-        assert str(gone.value) == ("server 'a' is not running: it ended with exit code 3; its tools cannot be used now")
+        assert str(gone.value) == "Server 'a' is not running (exit code 3). Its tools cannot be used now."
         assert tools["other"].call() == "b.other {}"
         assert list(by_name(mcp)) == ["crash", "get", "other"]
         stopped = mcp.servers[0]
         assert stopped.state == "stopped"
         assert stopped.error is not None
-        assert stopped.error == (
-            "MCP server 'a' stopped: it ended with exit code 3; its stderr ends with:\na: about to crash"
-        )
+        assert stopped.error == ("MCP server 'a' stopped: exit code 3; its stderr ends with:\na: about to crash")
         mcp.refresh()
         assert tools["get"].call() == "a.get {}"
         assert mcp.servers[0].error is None
@@ -67,11 +65,11 @@ def test_killed_server_is_reported_with_its_signal() -> None:
     with McpTools(plain("a", "pid", "get"), reconnect=None) as mcp:
         tools = by_name(mcp)
         os.kill(int(str(tools["pid"].call())), signal.SIGKILL)
-        with pytest.raises(McpToolError, match=r"server 'a' (stopped|is not running)"):
+        with pytest.raises(McpToolError, match=r"Server 'a' (stopped|is not running)"):
             tools["get"].call()
-        with pytest.raises(McpToolError, match=r"server 'a' is not running: it was killed \(signal 9\); "):
+        with pytest.raises(McpToolError, match=r"Server 'a' is not running \(killed by signal 9\)\. "):
             asyncio.run(tools["get"].acall())
-        assert mcp.servers[0].error == "MCP server 'a' stopped: it was killed (signal 9)"
+        assert mcp.servers[0].error == "MCP server 'a' stopped: killed by signal 9"
 
 
 def test_stderr_is_not_shown_to_the_model(caplog: pytest.LogCaptureFixture) -> None:
@@ -81,7 +79,7 @@ def test_stderr_is_not_shown_to_the_model(caplog: pytest.LogCaptureFixture) -> N
         reply = ChatClient(model, tools=[mcp]).call("Go.")
     assert "about to crash" not in str(reply.messages)
     assert [(r.levelname, r.getMessage()) for r in caplog.records if r.name == "toolsearch.mcp"] == [
-        ("WARNING", "toolsearch.mcp_server_stopped server=a reason=it ended with exit code 3"),
+        ("WARNING", "toolsearch.mcp_server_stopped server=a reason=exit code 3"),
         ("DEBUG", "toolsearch.mcp_server_stderr server=a stderr=a: about to crash"),
     ]
 
@@ -98,8 +96,8 @@ def test_failed_start_does_not_show_stderr_to_the_model(tmp_path: Path) -> None:
         with pytest.raises(McpToolError) as caught:
             crash.call()
         assert str(caught.value) == (
-            "server 'late' is not running: it ended with exit code 1; its tools cannot be used now; it can be started "
-            "again in 60.0 s"
+            "Server 'late' is not running (exit code 1). Its tools cannot be used now. "
+            "It can be started again in 60.0 s."
         )
         assert str(mcp.servers[0].error).endswith("its stderr ends with:\nNO_TOKEN")
 
@@ -107,7 +105,7 @@ def test_failed_start_does_not_show_stderr_to_the_model(tmp_path: Path) -> None:
 def test_timed_out_call_is_cancelled_in_the_server(fifo: Fifo) -> None:
     with McpTools(script("kit5", "kit.py", timeout=0.5), plain("b", "get")) as mcp:
         tools = by_name(mcp)
-        with pytest.raises(McpToolError, match=r"did not answer within 0\.5 s; the call was cancelled"):
+        with pytest.raises(McpToolError, match=r"did not answer within 0\.5 s\. The call was cancelled"):
             tools["wait"].call({"fifo": fifo.name})
         assert [fifo.line(), fifo.line()] == ["started", "cancelled"]
         assert tools["echo"].call({"text": "still there"}) == "still there"

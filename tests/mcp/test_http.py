@@ -62,13 +62,13 @@ def test_http_server_is_reached_again_after_a_wait() -> None:
         mcp = McpTools(server, clock=clock).connect()
     with closing(mcp):
         get = by_name(mcp)["get"]
-        with pytest.raises(McpToolError, match=r"unknown; the next call of one of its tools reaches it again$"):
+        with pytest.raises(McpToolError, match=r"taken effect\. Calling one of its tools connects to it again\.$"):
             get.call()
         with pytest.raises(McpToolError) as caught:
             get.call()
         assert str(caught.value) == (
-            "server 'web' is not connected: it could not be reached; its tools cannot be used now; it can be reached "
-            "again in 1.0 s"
+            "Server 'web' is not connected (it could not be reached). Its tools cannot be used now. "
+            "It can be reached again in 1.0 s."
         )
         clock.advance(1)
         with over_http("forgetful.py", str(port)):

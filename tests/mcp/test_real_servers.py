@@ -134,7 +134,7 @@ def test_killed_reference_server_is_restarted() -> None:
     clock = from_pypi("time", "mcp-server-time")
     with McpTools(reference_server(), clock, on_progress=kill) as mcp:
         tools = by_name(mcp)
-        with pytest.raises(McpToolError, match="server 'everything' stopped while it ran"):
+        with pytest.raises(McpToolError, match="Server 'everything' stopped while it ran"):
             tools["trigger-long-running-operation"].call({"duration": 300, "steps": 3000})
         assert "UTC" in str(tools["get_current_time"].call({"timezone": "UTC"}))
         assert tools["echo"].call({"message": "back"}) == "Echo: back"

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses fifos and 
 def test_next_call_restarts_a_stopped_server() -> None:
     with McpTools(plain("a", "crash", "get", "pid"), plain("b", "get")) as mcp:
         tools = by_name(mcp)
-        with pytest.raises(McpToolError, match="the next call of one of its tools starts it again"):
+        with pytest.raises(McpToolError, match=r"Calling one of its tools starts it again\.$"):
             tools["crash"].call()
         assert tools["a_get"].call() == "a.get {}"
         os.kill(int(str(tools["pid"].call())), signal.SIGKILL)
@@ -44,17 +44,17 @@ def test_waits_between_restarts_grow() -> None:
         def crash() -> str:
             with pytest.raises(McpToolError) as caught:
                 tools["crash"].call()
-            return str(caught.value).rpartition("; ")[2]
+            return str(caught.value).rpartition(". ")[2]
 
-        assert crash() == "the next call of one of its tools starts it again"
+        assert crash() == "Calling one of its tools starts it again."
         for wait in (10, 15, 15):
-            assert crash() == f"it can be started again in {wait}.0 s"
-            with pytest.raises(McpToolError, match=rf"server 'a' is not running: .* started again in {wait}\.0 s"):
+            assert crash() == f"It can be started again in {wait}.0 s."
+            with pytest.raises(McpToolError, match=rf"Server 'a' is not running \(.* started again in {wait}\.0 s"):
                 tools["get"].call()
             assert mcp.tools() == tuple(tools.values())
             clock.advance(wait)
         assert tools["get"].call() == "a.get {}"
-        assert crash() == "the next call of one of its tools starts it again"
+        assert crash() == "Calling one of its tools starts it again."
 
 
 def test_failed_start_is_retried_in_the_background(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_turns_finish_while_servers_fail_and_change(ask_pair: Any, tmp_path: Pat
         assert first.text == 'archive.echo {"n": 1}; slow.get {"n": 2}; grown'
         broken = results(model.requests[2])
         assert broken["wait"].is_error
-        assert broken["wait"].text.startswith("server 'archive' stopped while it ran 'wait'")
+        assert broken["wait"].text.startswith("Server 'archive' stopped while it ran 'wait'")
         assert broken["hang"].is_error
         assert "did not answer within 1 s" in broken["hang"].text
         assert not broken["grow"].is_error
@@ -150,7 +150,7 @@ def test_revealed_tools_survive_a_server_outage() -> None:
         client = ChatClient(model, tools=[mcp], advisors=[ToolSearchAdvisor("bm25")])
         assert client.call("Go.", session_id="ann").text == "It is down."
         assert client.call("Again.", session_id="ann").text == "Still down."
-        assert results(model.requests[5])["get"].text.startswith("server 'a' is not running")
+        assert results(model.requests[5])["get"].text.startswith("Server 'a' is not running")
         assert results(model.requests[5])["other"].text == "b.other {}"
         mcp.refresh()
         assert client.call("And now?", session_id="ann").text == "a.get {}"

@@ -84,7 +84,7 @@ def test_silent_server_times_out(handshake: Any) -> None:
 
 
 def test_invalid_output_is_a_failed_start(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(McpServerError, match="MCP server 'noisy' did not start: it ended with exit code 0"):
+    with pytest.raises(McpServerError, match="MCP server 'noisy' did not start: exit code 0"):
         McpTools(script("noisy", "broken.py", "babbles")).connect()
     assert "JSONRPC" in caplog.text
 

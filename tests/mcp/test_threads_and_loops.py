@@ -138,7 +138,7 @@ def test_turn_continues_after_a_server_stops() -> None:
     get, crash, get_again, other = (m for m in model.requests[2].messages if isinstance(m, ToolMessage))
     assert (get.text, get.is_error) == ("a.get {}", False)
     assert crash.is_error
-    assert get_again.text.startswith("server 'a' is not running")
+    assert get_again.text.startswith("Server 'a' is not running")
     assert (other.text, other.is_error) == ("b.get {}", False)
 
 

@@ -25,7 +25,7 @@ Total and message may be None.
 """
 
 _END_TIMEOUT_SECONDS = 1.0
-_UNAVAILABLE = "its tools cannot be used now"
+_UNAVAILABLE = "Its tools cannot be used now."
 
 
 class SessionLostError(McpToolError):
@@ -44,7 +44,7 @@ def raise_unavailable(connection: Connection) -> NoReturn:
     if connection.forked or connection.state == "closed":
         next_attempt = _UNAVAILABLE
     running = "connected" if isinstance(connection.server, HttpServer) else "running"
-    raise McpToolError(f"server {connection.server.name!r} is not {running}: {reason}; {next_attempt}")
+    raise McpToolError(f"Server {connection.server.name!r} is not {running} ({reason}). {next_attempt}")
 
 
 async def call_tool(
@@ -71,18 +71,18 @@ async def call_tool(
         )
     except MCPError as error:
         if connection.session_lost and not connection.closing:
-            raise SessionLostError(f"server {server.name!r} no longer knows this session; nothing was run") from error
+            raise SessionLostError(f"Server {server.name!r} no longer knows this session. Nothing was run.") from error
         if error.code == CONNECTION_CLOSED:
             raise McpToolError(await _describe_end(connection, tool)) from error
         if error.code == REQUEST_TIMEOUT:
             raise McpToolError(
-                f"tool {tool!r} of server {server.name!r} did not answer within {server.timeout:g} s; "
-                "the call was cancelled, but effects that it already had are not undone"
+                f"Tool {tool!r} of server {server.name!r} did not answer within {server.timeout:g} s. "
+                "The call was cancelled, but effects that it already had are not undone."
             ) from error
-        raise McpToolError(f"server {server.name!r} refused the call of {tool!r}: {error.message}") from error
+        raise McpToolError(f"Server {server.name!r} refused the call of {tool!r}: {error.message}") from error
     except Exception as error:
         raise McpToolError(
-            f"server {server.name!r} gave an invalid answer to the call of {tool!r}: {describe(error)}"
+            f"Server {server.name!r} gave an invalid answer to the call of {tool!r}: {describe(error)}"
         ) from error
     connection.attempts.answered()
     return result
@@ -110,10 +110,10 @@ async def _describe_end(connection: Connection, tool: str) -> str:
     if connection.closing:
         reason, next_attempt = CLOSED.reason, _UNAVAILABLE
     elif connection.client is not None or connection.state == "ready":
-        reason, next_attempt = "it closed the connection", "its tools can be tried again"
+        reason, next_attempt = "it closed the connection", "Its tools can be called again."
     return (
-        f"server {connection.server.name!r} stopped while it ran {tool!r}: {reason}; whether the call took effect is "
-        f"unknown; {next_attempt}"
+        f"Server {connection.server.name!r} stopped while it ran {tool!r} ({reason}). The call may or may not have "
+        f"taken effect. {next_attempt}"
     )
 
 

@@ -80,10 +80,10 @@ class Attempts:
         return None if self._reconnect is None else max(0.0, self._next - self._clock.monotonic())
 
     def describe_next(self, *, remote: bool) -> str:
-        """Return what the model reads about the next attempt; a remote server is reached rather than started."""
+        """Return sentences for the model about the next attempt; a remote server is reached rather than started."""
         wait = self.wait
         if wait is None:
-            return "its tools cannot be used now"
+            return "Its tools cannot be used now."
         if wait == 0:
-            return f"the next call of one of its tools {'reaches' if remote else 'starts'} it again"
-        return f"its tools cannot be used now; it can be {'reached' if remote else 'started'} again in {wait:.1f} s"
+            return f"Calling one of its tools {'connects to' if remote else 'starts'} it again."
+        return f"Its tools cannot be used now. It can be {'reached' if remote else 'started'} again in {wait:.1f} s."

@@ -17,7 +17,7 @@ class Disconnect:
     """The reason why a session ended or did not start.
 
     Args:
-        reason: A short clause for the model. It contains no paths, addresses or standard error.
+        reason: A short phrase for the model, in parentheses. It contains no paths, addresses or standard error.
         error: The message for the application, with the end of the server's standard error; None if there is none.
         detail: What happened, for the log.
     """
@@ -27,7 +27,7 @@ class Disconnect:
     detail: str = ""
 
 
-CLOSED = Disconnect("it was closed by the application")
+CLOSED = Disconnect("closed by the application")
 
 
 def describe_stop(

@@ -1,4 +1,4 @@
-"""Exit codes of server processes, for the message that a server ended with exit code N.
+"""Exit codes of server processes, for the message that a server stopped.
 
 The SDK starts the processes and keeps them to itself, so the background loop records each process that it starts.
 """
@@ -48,10 +48,10 @@ class ExitCode:
         self._code = process.get_returncode()
 
     def __str__(self) -> str:
-        """Return a clause that the model may read; empty if the code is unknown."""
+        """Return a phrase that the model may read; empty if the code is unknown."""
         if self._code is None:
             return ""
-        return f"it was killed (signal {-self._code})" if self._code < 0 else f"it ended with exit code {self._code}"
+        return f"killed by signal {-self._code}" if self._code < 0 else f"exit code {self._code}"
 
 
 class ProcessRecorder:
