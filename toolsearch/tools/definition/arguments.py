@@ -14,7 +14,7 @@ from pydantic_core import PydanticUndefined
 
 from ...errors import ToolArgumentError
 from ..context import ToolContext
-from ..validation.feedback import conversion_problems, invalid_arguments, unknown_argument
+from ..validation.feedback import MissingArgument, conversion_problems, invalid_arguments, unknown_argument
 from .signature import Parameter
 
 __all__ = ["EMPTY", "Argument", "FunctionDescription", "default_of_field"]
@@ -97,7 +97,7 @@ class FunctionDescription:
                     problems.extend(conversion_problems(argument.wire_name, error))
                     continue
             elif argument.wire_name in self.parameters.get("required", ()):
-                problems.append(f"{argument.wire_name!r}: required, but missing")
+                problems.append(MissingArgument(argument.wire_name))
                 continue
             elif argument.default is EMPTY:
                 value = None  # nullable and omitted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ...text import short_json
 from ..names import closest_names
@@ -27,7 +27,15 @@ MAX_NAMES = 30
 MAX_VALUES = 20
 MAX_MESSAGE_CHARACTERS = 240
 
-_MISSING = "required, but missing"
+
+class MissingArgument(str):
+    """Problem of a required argument that is missing. The type, not the wording, puts it first in the list."""
+
+    def __new__(cls, path: str) -> Self:
+        """Word the problem of the argument at `path`."""
+        return super().__new__(cls, f"{path!r}: required, but missing")
+
+
 _EXPECTED = {
     "minimum": "at least {}",
     "maximum": "at most {}",
@@ -49,7 +57,7 @@ _EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 def invalid_arguments(name: str, problems: Sequence[str], parameters: Mapping[str, Any]) -> str:
     """Return the tool result for invalid arguments: the problems, and the arguments that the tool takes."""
     what = f"Invalid arguments for {name}:" if name else "Invalid arguments:"
-    listed = sorted(dict.fromkeys(problems), key=lambda problem: not problem.endswith(_MISSING))
+    listed = sorted(dict.fromkeys(problems), key=lambda problem: not isinstance(problem, MissingArgument))
     lines = [f"- {problem}" for problem in listed]
     if len(lines) > MAX_PROBLEMS:
         lines[MAX_PROBLEMS:] = [f"- and {len(lines) - MAX_PROBLEMS} more"]
@@ -105,7 +113,7 @@ def schema_problems(error: SchemaError, path: Sequence[Any] = ()) -> list[str]:
     if keyword in _EXCLUSIVE and isinstance(error.schema, Mapping) and error.schema.get(_EXCLUSIVE[keyword]) is True:
         keyword = _EXCLUSIVE[keyword]  # as in draft 4
     if keyword == "required" and isinstance(value, list):
-        return [f"{_path([*path, name])!r}: {_MISSING}" for name in value if name not in instance]
+        return [MissingArgument(_path([*path, name])) for name in value if name not in instance]
     if keyword == "additionalProperties" and value is False:
         schema: Any = error.schema
         known = list(schema.get("properties", ()))
