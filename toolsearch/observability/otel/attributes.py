@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ...chat.model import ChatModel, NamedModel
+from ...chat.model import ChatModel
 from ...chat.requests import ChatRequest
 from ...chat.responses import ChatResponse
 from ...errors import TookTooLongError
@@ -138,9 +138,9 @@ def error_type(operation: Observed, result: Any, error: BaseException | None) ->
 
 
 def _model(model: ChatModel, request: ChatRequest) -> Attributes:
-    model_name, provider_name = (model.model_name, model.provider_name) if isinstance(model, NamedModel) else ("", "")
-    attributes: Attributes = {"gen_ai.provider.name": _text(provider_name) or OTHER}
-    name = _text(request.options.get("model")) or _text(model_name)
+    # Each name counts by itself: `NamedModel` has both, but a model may define one.
+    attributes: Attributes = {"gen_ai.provider.name": _text(getattr(model, "provider_name", "")) or OTHER}
+    name = _text(request.options.get("model")) or _text(getattr(model, "model_name", ""))
     if name:
         attributes["gen_ai.request.model"] = name
     return attributes
