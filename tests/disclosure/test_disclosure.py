@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Sequence
+from dataclasses import fields
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolsearch import ConfigurationError, IndexingError, ToolReference
-from toolsearch.disclosure import Disclosure, DisclosureSettings, SessionToolIndex, ToolSet
+from toolsearch.disclosure import Disclosure, DisclosureOptions, DisclosureSettings, SessionToolIndex, ToolSet
 from toolsearch.disclosure.turn import DisclosureTurn
 from toolsearch.indexes import RegexToolIndex, ToolHit, ToolSearchResponse
 
@@ -432,3 +433,7 @@ def test_sent_tools_only_grow_at_their_end(steps: list[tuple[str, str]], pinned:
         assert len(set(after)) == len(after)
         before = after
     turn.close()
+
+
+def test_disclosure_options_are_the_fields_of_the_settings() -> None:
+    assert DisclosureOptions.__annotations__.keys() == {field.name for field in fields(DisclosureSettings)}
