@@ -229,7 +229,7 @@ class Tool:
 
     @property
     def awaits(self) -> bool:
-        """Whether `acall` awaits a coroutine of the function instead of running it in a worker thread."""
+        """True if `acall` awaits a coroutine of the function instead of running it in a worker thread."""
         return self.is_async or self.afn is not None
 
     def call(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:

@@ -140,7 +140,7 @@ class ToolList:
                 await anyio.sleep(_RELISTEN_WAIT_SECONDS)
                 self._report_change()  # changes during the pause were not reported
         except Exception as error:  # the tools work without notifications
-            log_event(logging.DEBUG, "mcp_changes_not_told", server=self._server.name, error=repr(error))
+            log_event(logging.DEBUG, "mcp_changes_not_reported", server=self._server.name, error=repr(error))
         finally:
             watching.set()
 
