@@ -203,7 +203,7 @@ def _line_figure(chart: LineChart) -> Figure:
     for line in chart.lines:
         xs, ys = zip(*line.points, strict=True) if line.points else ((), ())
         style = "--" if line.dashed else "-"
-        axes.plot(xs, ys, style, color=COLORS[line.kind], linewidth=2, label=_printable(line.label))
+        axes.plot(xs, ys, style, color=COLORS[line.kind], linewidth=2, label=_legend_label(line.label))
     points = [point for line in chart.lines for point in line.points]
     x_max, y_max = (max((point[axis] for point in points), default=0) or 1 for axis in (0, 1))
     axes.set_xlim(0, x_max)
@@ -234,6 +234,12 @@ def _length(value: float | None) -> float:
 def _label(bar: Bar) -> str:
     label = _printable(bar.label)
     return label if cell_len(label) <= MAX_LABEL_WIDTH else set_cell_size(label, MAX_LABEL_WIDTH - 1).rstrip() + "…"
+
+
+def _legend_label(text: str) -> str:
+    """Return a label that matplotlib shows: it leaves out labels that begin with an underscore."""
+    label = _printable(text)
+    return f" {label}" if label.startswith("_") else label
 
 
 def _printable(text: str) -> str:

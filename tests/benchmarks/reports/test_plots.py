@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolsearch.benchmarks.reports.charts import Bar, BarChart, BarPanel, Line, LineChart, Plot
@@ -76,6 +76,7 @@ def test_flat_and_empty_lines_are_drawn(points: list[tuple[float, float]]) -> No
 
 
 @settings(max_examples=15)
+@example("_")
 @given(st.text(st.characters(), min_size=1, max_size=12))
 def test_any_text_is_well_formed(text: str) -> None:
     """Surrogates, control characters and markup too."""
