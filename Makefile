@@ -17,8 +17,9 @@ PYTEST_ARGS ?= -n 2 --dist loadfile
 # Saved runs of `make bench`. They are not committed, because times of different machines cannot be compared.
 BENCH_RUNS = build/benchmarks
 
-# Percent of lines that the tests run; code in child processes (MCP servers) does not count.
-MIN_COVERAGE = 95
+# COVERAGE=95 fails the tests if they run less than 95 percent of the lines; tracing takes half as long again. Code in child
+# processes (MCP servers) does not count.
+COVERAGE ?=
 
 PIP = -m pip install --quiet --disable-pip-version-check
 BIN = .venv/bin
@@ -37,7 +38,7 @@ demo: $(demo_stamp) servers
 servers: .venv-servers/.installed
 
 test: .venv/.test
-	$(BIN)/python -m pytest $(PYTEST_ARGS) --cov --cov-report= --cov-fail-under=$(MIN_COVERAGE)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) $(if $(COVERAGE),--cov --cov-report= --cov-fail-under=$(COVERAGE))
 
 soak: .venv/.test
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest $(PYTEST_ARGS)
