@@ -31,7 +31,7 @@ def sdk_server(
     Args:
         name: The name that the server reports.
         version: The version that the server reports.
-        instructions: A text about the server that clients may give to their model.
+        instructions: Text about the server that clients may give to their model.
         notifies_changes: Whether the server notifies clients when its tools change.
         notifiers: The list that contains the server's notifier while it runs.
         on_list: The handler of ``tools/list``.

@@ -54,7 +54,7 @@ class McpServer:
         tools: The tools, in any form that `ChatClient` accepts.
         name: The name that the server reports.
         version: The version that the server reports.
-        instructions: A text about the server that clients may give to their model.
+        instructions: Text about the server that clients may give to their model.
         context: Values for tools, as in `ChatClient`. Nothing that a client sends is added.
         read_only: A predicate of a tool that only reads. Clients may run such tools in parallel and without asking the
             user, so by default no tool is annotated as read-only.

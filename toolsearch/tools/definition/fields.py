@@ -25,7 +25,7 @@ __all__ = [
 
 
 def validate_text(name: object, field: str, text: object, *, empty: bool = True) -> None:
-    """Validate a text that is sent to the model: a schema or another object in its place would be sent as it is."""
+    """Validate a string that is sent to the model: a schema or another object in its place would be sent as it is."""
     if not isinstance(text, str) or not (empty or text.strip()):
         kind = "a string" if empty else "a non-empty string"
         hint = f"; write Tool.from_function({getattr(text, '__name__', 'fn')})" if inspect.isroutine(text) else ""
