@@ -321,7 +321,7 @@ def _yields_rubbish(request: ChatRequest) -> Generator[Any, Any, ChatResponse]:
         (_is_a_coroutine, "Flow.advise must be a generator"),
         (_is_an_async_generator, "Flow.advise must be a generator"),
         (_returns_nothing, "Flow.advise must return a ChatResponse, got NoneType"),
-        (_yields_rubbish, "Flow.advise must yield a ChatRequest, RunTools, Perform or Sleep, got str"),
+        (_yields_rubbish, "Flow.advise must yield a ChatRequest, RunTools, Perform, Sleep or Emit, got str"),
     ],
 )
 def test_invalid_advisors_are_named(ask, advise, says):

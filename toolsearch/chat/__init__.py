@@ -1,7 +1,7 @@
 """Chat requests and responses, stream events, the model protocol and token counting."""
 
 from .errors import StructuredOutputError
-from .events import ChatChunk, RoundStarted, StreamEvent, ToolFinished, ToolStarted, TurnFinished
+from .events import ChatChunk, RoundStarted, StreamEvent, ToolFilterFailed, ToolFinished, ToolStarted, TurnFinished
 from .model import ChatModel, NamedModel, OutputSchemaModel
 from .requests import ChatRequest, OutputSchema
 from .responses import ChatResponse
@@ -25,6 +25,7 @@ __all__ = [
     "StructuredOutputError",
     "TiktokenCounter",
     "TokenCounter",
+    "ToolFilterFailed",
     "ToolFinished",
     "ToolSearchReport",
     "ToolStarted",

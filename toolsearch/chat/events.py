@@ -9,7 +9,15 @@ from ..messages import ToolCall, ToolMessage
 from .requests import ChatRequest
 from .responses import ChatResponse
 
-__all__ = ["ChatChunk", "RoundStarted", "StreamEvent", "ToolFinished", "ToolStarted", "TurnFinished"]
+__all__ = [
+    "ChatChunk",
+    "RoundStarted",
+    "StreamEvent",
+    "ToolFilterFailed",
+    "ToolFinished",
+    "ToolStarted",
+    "TurnFinished",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,5 +93,24 @@ class TurnFinished:
     response: ChatResponse
 
 
-StreamEvent: TypeAlias = ChatChunk | RoundStarted | ToolStarted | ToolFinished | TurnFinished
+@dataclass(frozen=True, slots=True)
+class ToolFilterFailed:
+    """The tool filter did not answer True or False, so the tool was refused. Reported once per turn.
+
+    Args:
+        tool: The name of the first tool that was refused in this way.
+        source: The source of the tool, or None.
+        error: The type of the exception, or of the answer that is not a bool. The log has the traceback.
+
+    Example:
+        >>> ToolFilterFailed("delete_all", error="KeyError").error
+        'KeyError'
+    """
+
+    tool: str
+    source: str | None = None
+    error: str = ""
+
+
+StreamEvent: TypeAlias = ChatChunk | RoundStarted | ToolStarted | ToolFinished | ToolFilterFailed | TurnFinished
 """Any event of a stream."""

@@ -2,7 +2,7 @@
 
 from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory
 from .clock import Clock, SystemClock
-from .effects import AdvisorFlow, Effect, Perform, RunTools, Sleep, ToolBatchResult
+from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, Sleep, ToolBatchResult
 from .hooks import Hook
 from .limits import ToolCallLimits
 from .resolver import ChainedToolResolver, StaticToolResolver, ToolResolver
@@ -17,6 +17,7 @@ __all__ = [
     "ChunkTransformerFactory",
     "Clock",
     "Effect",
+    "Emit",
     "Hook",
     "LoopOptions",
     "LoopState",

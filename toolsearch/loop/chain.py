@@ -13,7 +13,7 @@ from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
 from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory
-from .effects import AdvisorFlow, Effect, Perform, RunTools, Sleep
+from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, Sleep
 
 __all__ = ["CallModel", "Chain", "ChunkPath", "Operation", "Show", "run_chain"]
 
@@ -32,7 +32,7 @@ class Show:
     chunks: tuple[ChatChunk, ...]
 
 
-Operation: TypeAlias = CallModel | Show | RunTools | Perform | Sleep
+Operation: TypeAlias = CallModel | Show | RunTools | Perform | Sleep | Emit
 Chain: TypeAlias = Generator[Operation, Any, ChatResponse]
 
 
@@ -203,10 +203,10 @@ def _perform(
         if path is not None:
             path.hold(depth, buffered=effect.buffered and not request.buffered)
         return (yield from run_chain(advisors, effect, path, depth + 1))
-    if isinstance(effect, RunTools | Perform | Sleep):
+    if isinstance(effect, RunTools | Perform | Sleep | Emit):
         return (yield effect)
     raise ConfigurationError(
-        f"{_name(advisors[depth])}.advise must yield a ChatRequest, RunTools, Perform or Sleep, "
+        f"{_name(advisors[depth])}.advise must yield a ChatRequest, RunTools, Perform, Sleep or Emit, "
         f"got {type(effect).__name__}"
     )
 

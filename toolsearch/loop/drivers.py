@@ -19,7 +19,7 @@ from ..observability.observer import Span
 from ..tools.definition.signature import origin
 from ..tools.threads import run_in_worker_thread
 from .chain import CallModel, Operation, Show
-from .effects import Perform, RunTools, Sleep, ToolBatchResult
+from .effects import Emit, Perform, RunTools, Sleep, ToolBatchResult
 from .execution.batch import arun_batch, run_batch
 from .model_stream import AsyncModelStream, ModelStream, expect_awaitable, expect_response
 from .turn import Turn
@@ -71,6 +71,9 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
                 return _perform(fn)
         case Sleep(seconds):
             turn.clock.sleep(seconds)
+            return None
+        case Emit(event):
+            yield event
             return None
 
 
@@ -132,6 +135,8 @@ def _before(turn: Turn, operation: Operation) -> tuple[StreamEvent, ...]:
             return (turn.start_round(request),)
         case Show(chunks):
             return chunks
+        case Emit(event):
+            return (event,)
         case RunTools(calls=calls):
             return tuple(ToolStarted(call) for call in calls)
         case _:
@@ -162,7 +167,7 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
         case Sleep(seconds):
             await turn.clock.sleep_async(seconds)
             return None
-        case Show():
+        case Show() | Emit():
             return None
 
 

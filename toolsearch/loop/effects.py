@@ -9,6 +9,7 @@ effect             operation                                                    
 `RunTools`         execute a batch of tool calls                                              `ToolBatchResult`
 `Perform`          call a function that may block, or await an async one                      its return value
 `Sleep`            wait on the client's clock                                                 None
+`Emit`             show an event in the stream, if the turn is streamed                       None
 =================  =========================================================================  ====================
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..chat.events import StreamEvent
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..messages import ToolCall, ToolMessage
@@ -25,7 +27,7 @@ from ..messages import ToolCall, ToolMessage
 if TYPE_CHECKING:
     from ..tools.tool_type import Tool
 
-__all__ = ["AdvisorFlow", "Effect", "Perform", "RunTools", "Sleep", "ToolBatchResult"]
+__all__ = ["AdvisorFlow", "Effect", "Emit", "Perform", "RunTools", "Sleep", "ToolBatchResult"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,22 @@ class Sleep:
     seconds: float
 
 
-Effect: TypeAlias = ChatRequest | RunTools | Perform | Sleep
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Show an event to the reader of the stream. In `call` and `acall` nobody reads it.
+
+    Text does not belong here: the chain carries the chunks of an answer.
+
+    Example:
+        >>> from toolsearch.chat import ToolFilterFailed
+        >>> Emit(ToolFilterFailed("delete_all", error="KeyError")).event.tool
+        'delete_all'
+    """
+
+    event: StreamEvent
+
+
+Effect: TypeAlias = ChatRequest | RunTools | Perform | Sleep | Emit
 """Anything that an advisor can yield."""
 
 AdvisorFlow: TypeAlias = Generator[Effect, Any, ChatResponse]
