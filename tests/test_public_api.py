@@ -69,6 +69,8 @@ ToolStarted
 TurnFinished
 Usage
 UserMessage
+event_from_dict
+message_from_dict
 tool
 """
 

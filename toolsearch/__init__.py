@@ -16,6 +16,7 @@ from .chat import (
     ToolSearchReport,
     ToolStarted,
     TurnFinished,
+    event_from_dict,
 )
 from .client import AsyncChatStream, CallOptions, ChatClient, ChatStream
 from .disclosure import ToolSearchAdvisor
@@ -36,7 +37,17 @@ from .errors import (
 from .indexes.reference import ToolReference
 from .loop import Advisor, ToolCallingAdvisor, ToolCallLimits
 from .memory import ChatMemory, InMemoryRepository, MemoryAdvisor, SqliteRepository
-from .messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
+from .messages import (
+    AssistantMessage,
+    Media,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+    message_from_dict,
+)
 from .output import StructuredOutputAdvisor
 from .tools import AugmentedTools, Tool, ToolContext, tool
 
@@ -89,6 +100,8 @@ __all__ = [
     "TurnFinished",
     "Usage",
     "UserMessage",
+    "event_from_dict",
+    "message_from_dict",
     "tool",
 ]
 

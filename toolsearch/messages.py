@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, overload
 
 from .errors import ConfigurationError
+from .serialization import Serializable, decode_tagged
 from .text import short_repr
 
 __all__ = [
@@ -19,17 +20,19 @@ __all__ = [
     "ToolMessage",
     "Usage",
     "UserMessage",
+    "message_from_dict",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Media:
+class Media(Serializable):
     """An image, audio clip or other binary part of a message.
 
     Args:
         mime_type: The media type, e.g. ``"image/png"``.
         data: The content; empty if `url` is given.
         url: An address from which the provider fetches the content.
+        name: The name of the file, for providers that show it to the model.
 
     Example:
         >>> Media("image/png", url="https://example.org/a.png").data
@@ -39,10 +42,11 @@ class Media:
     mime_type: str
     data: bytes = b""
     url: str | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Serializable):
     """A tool call that a model requests.
 
     Args:
@@ -67,10 +71,22 @@ class ToolCall:
         if not (isinstance(self.arguments, str) and isinstance(self.name, str) and isinstance(self.id, str)):
             raise ConfigurationError(_explain_wrong_types(self.id, self.name, self.arguments))
 
+    @overload
     @classmethod
-    def from_dict(cls, id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
-        """Make a tool call from a mapping of arguments, for scripts and tests."""
-        return cls(id, name, json.dumps(arguments, ensure_ascii=False))
+    def from_dict(cls, value: Mapping[str, Any], /) -> Self: ...
+
+    @overload
+    @classmethod
+    def from_dict(cls, id: str, name: str, arguments: Mapping[str, Any]) -> Self: ...
+
+    @classmethod
+    def from_dict(
+        cls, id: str | Mapping[str, Any], name: str | None = None, arguments: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Make a tool call from a mapping of arguments, for scripts and tests, or from what `to_dict` returned."""
+        if isinstance(id, Mapping):
+            return super(ToolCall, cls).from_dict(id)
+        return cls(id, name or "", json.dumps(arguments, ensure_ascii=False))
 
 
 def _explain_wrong_types(id: object, name: object, arguments: object) -> str:
@@ -83,8 +99,15 @@ def _explain_wrong_types(id: object, name: object, arguments: object) -> str:
     return f"ToolCall: id, name and arguments (JSON text) must be strings, got {kinds}"
 
 
+class _Message(Serializable):
+    """Base class of messages: in their plain form, `role` names the class."""
+
+    __slots__ = ()
+    _tag: ClassVar[str | None] = "role"
+
+
 @dataclass(frozen=True, slots=True)
-class SystemMessage:
+class SystemMessage(_Message):
     """Instructions from the application.
 
     Example:
@@ -97,7 +120,7 @@ class SystemMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class UserMessage:
+class UserMessage(_Message):
     """A message from the user. It starts a turn.
 
     Raises:
@@ -118,7 +141,7 @@ class UserMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class AssistantMessage:
+class AssistantMessage(_Message):
     """A message from the model, with the tool calls it requests.
 
     Example:
@@ -135,7 +158,7 @@ class AssistantMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolMessage:
+class ToolMessage(_Message):
     """A tool result: the answer to one tool call, for the model.
 
     Args:
@@ -165,12 +188,28 @@ Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessag
 """Any message of a conversation."""
 
 
+def message_from_dict(value: Mapping[str, Any]) -> Message:
+    """Return the message of a plain form that `to_dict` of a message returned. The key ``role`` names its class.
+
+    Raises:
+        ConfigurationError: If the form is wrong, or a newer version wrote it. The error names the place.
+
+    Example:
+        >>> message_from_dict({"role": "user", "text": "Hi"})
+        UserMessage(text='Hi', media=())
+        >>> message_from_dict(UserMessage("Hi").to_dict()) == UserMessage("Hi")
+        True
+    """
+    message: Message = decode_tagged((SystemMessage, UserMessage, AssistantMessage, ToolMessage), value, "message")
+    return message
+
+
 def _sum(a: int | None, b: int | None) -> int | None:
     return None if a is None and b is None else (a or 0) + (b or 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Serializable):
     """Token counts as a provider reports them; ``a + b`` adds two reports.
 
     Args:

@@ -195,6 +195,12 @@ def test_user_media_are_encoded_as_parts(connect):
     ]
 
 
+def test_a_file_keeps_its_name(connect):
+    server, model = connect(["ok"])
+    model.call(ChatRequest(messages=[UserMessage("", (Media("application/pdf", b"p", name="invoice.pdf"),))]))
+    assert server.requests[0].json["messages"][0]["content"][0]["file"]["filename"] == "invoice.pdf"
+
+
 def test_result_media_follow_after_all_results_of_the_round(connect):
     server, model = connect(["ok"])
     calls = (ToolCall("c1", "draw"), ToolCall("c2", "zip"), ToolCall("c3", "draw"))

@@ -1,7 +1,16 @@
 """Chat requests and responses, stream events, the model protocol and token counting."""
 
 from .errors import StructuredOutputError
-from .events import ChatChunk, RoundStarted, StreamEvent, ToolFilterFailed, ToolFinished, ToolStarted, TurnFinished
+from .events import (
+    ChatChunk,
+    RoundStarted,
+    StreamEvent,
+    ToolFilterFailed,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    event_from_dict,
+)
 from .model import ChatModel, NamedModel, OutputSchemaModel
 from .requests import ChatRequest, OutputSchema
 from .responses import ChatResponse
@@ -33,5 +42,6 @@ __all__ = [
     "TurnMemory",
     "TurnMemoryProvider",
     "count_json",
+    "event_from_dict",
     "token_counter",
 ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 
 from ..messages import ToolCall, ToolMessage
+from ..serialization import NOT_SERIALIZED, Serializable, decode_tagged
 from .requests import ChatRequest
 from .responses import ChatResponse
 
@@ -17,11 +20,23 @@ __all__ = [
     "ToolFinished",
     "ToolStarted",
     "TurnFinished",
+    "event_from_dict",
 ]
 
 
+class _Event(Serializable):
+    """Base class of events: in their plain form, `type` names the class in snake case."""
+
+    __slots__ = ()
+    _tag: ClassVar[str | None] = "type"
+    type: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.type = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+
 @dataclass(frozen=True, slots=True)
-class ChatChunk:
+class ChatChunk(_Event):
     """A piece of a streamed answer.
 
     Args:
@@ -36,16 +51,16 @@ class ChatChunk:
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    raw: Any = field(default=None, repr=False, compare=False)
+    raw: Any = field(default=None, repr=False, compare=False, metadata=NOT_SERIALIZED)
 
 
 @dataclass(frozen=True, slots=True)
-class RoundStarted:
+class RoundStarted(_Event):
     """A request is about to be sent to the model.
 
     Args:
         number: The round within the turn, from 1. Retries count too.
-        request: The request that is sent.
+        request: The request that is sent. The plain form leaves it out.
 
     Example:
         >>> RoundStarted(1, ChatRequest(messages=[])).number
@@ -53,11 +68,11 @@ class RoundStarted:
     """
 
     number: int
-    request: ChatRequest = field(repr=False)
+    request: ChatRequest = field(default_factory=lambda: ChatRequest(messages=()), repr=False, metadata=NOT_SERIALIZED)
 
 
 @dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(_Event):
     """A tool call is about to run.
 
     Example:
@@ -69,7 +84,7 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolFinished:
+class ToolFinished(_Event):
     """A tool call ended; `message` is the tool result for the model.
 
     Example:
@@ -82,7 +97,7 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnFinished:
+class TurnFinished(_Event):
     """The turn is over: the last event of every stream that is read to its end.
 
     Example:
@@ -94,7 +109,7 @@ class TurnFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolFilterFailed:
+class ToolFilterFailed(_Event):
     """The tool filter did not answer True or False, so the tool was refused. Reported once per turn.
 
     Args:
@@ -114,3 +129,19 @@ class ToolFilterFailed:
 
 StreamEvent: TypeAlias = ChatChunk | RoundStarted | ToolStarted | ToolFinished | ToolFilterFailed | TurnFinished
 """Any event of a stream."""
+
+
+def event_from_dict(value: Mapping[str, Any]) -> StreamEvent:
+    """Return the event of a plain form that `to_dict` of an event returned. The key ``type`` names its class.
+
+    Raises:
+        ConfigurationError: If the form is wrong, or a newer version wrote it. The error names the place.
+
+    Example:
+        >>> ChatChunk("Hel").to_dict()
+        {'format': 3, 'type': 'chat_chunk', 'text': 'Hel'}
+        >>> event_from_dict({"type": "chat_chunk", "text": "Hel"}).text
+        'Hel'
+    """
+    event: StreamEvent = decode_tagged(get_args(StreamEvent), value, "event")
+    return event

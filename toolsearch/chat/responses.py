@@ -5,19 +5,30 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ..messages import AssistantMessage, Message, ToolCall, Usage
+from ..serialization import NOT_SERIALIZED, Serializable
+from .search_report import ToolSearchReport
 
 if TYPE_CHECKING:
-    from .search_report import ToolSearchReport
+    from typing_extensions import TypeVar
 
-__all__ = ["ChatResponse"]
+    OutputT = TypeVar("OutputT", covariant=True, default=Any)
+else:  # a TypeVar with a default needs Python 3.13; only type checkers use the default
+    from typing import TypeVar
+
+    OutputT = TypeVar("OutputT", covariant=True)
+
+__all__ = ["ChatResponse", "OutputT"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatResponse:
+class ChatResponse(Serializable, Generic[OutputT]):
     """The answer of a model, or of an advisor in its place. Immutable; `replace` makes a changed copy.
+
+    The plain form (`to_dict`) leaves out `raw`. It has `output` as a JSON value, and so has the response that
+    `from_dict` returns.
 
     Args:
         messages: All new messages of the turn, oldest first. Send them back with the next request. A model returns
@@ -42,21 +53,21 @@ class ChatResponse:
     finish_reason: str = "stop"
     candidates: Sequence[AssistantMessage] = ()
     tool_search: ToolSearchReport | None = None
-    output: Any = None
-    raw: Any = field(default=None, repr=False)
-    streamed_in: bytes | None = field(default=None, repr=False, compare=False)
+    output: OutputT = cast("Any", None)  # noqa: RUF009
+    raw: Any = field(default=None, repr=False, metadata=NOT_SERIALIZED)
+    streamed_in: bytes | None = field(default=None, repr=False, compare=False, metadata=NOT_SERIALIZED)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))
         object.__setattr__(self, "candidates", tuple(self.candidates))
 
     @classmethod
-    def from_text(cls, text: str, **fields: Any) -> ChatResponse:
+    def from_text(cls, text: str, **fields: Any) -> ChatResponse[Any]:
         """Make a response of one assistant message, for advisors that answer without the model."""
         return cls(messages=(AssistantMessage(text),), **fields)
 
     @classmethod
-    def from_candidates(cls, candidates: Sequence[AssistantMessage], **fields: Any) -> ChatResponse:
+    def from_candidates(cls, candidates: Sequence[AssistantMessage], **fields: Any) -> ChatResponse[Any]:
         """Make a response from several answers; choose the first with tool calls, else the first."""
         chosen = next((c for c in candidates if c.tool_calls), candidates[0] if candidates else AssistantMessage())
         return cls(messages=(chosen,), candidates=candidates if len(candidates) > 1 else (), **fields)
@@ -76,11 +87,11 @@ class ChatResponse:
         """The tool calls of the last assistant message."""
         return self.message.tool_calls
 
-    def replace(self, **changes: Any) -> ChatResponse:
+    def replace(self, **changes: Any) -> ChatResponse[OutputT]:
         """Return a copy with some fields changed."""
         return dataclasses.replace(self, **changes)
 
-    def with_text(self, text: str) -> ChatResponse:
+    def with_text(self, text: str) -> ChatResponse[OutputT]:
         """Return a copy with `text` as the text of the last assistant message.
 
         In a stream the text has already been shown when an advisor receives the response, so the new text is only in

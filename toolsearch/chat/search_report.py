@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..serialization import Serializable
+
 __all__ = ["SearchRecord", "ToolSearchReport"]
 
 
 @dataclass(frozen=True, slots=True)
-class SearchRecord:
+class SearchRecord(Serializable):
     """One search of the model and its hits.
 
     Args:
@@ -27,7 +29,7 @@ class SearchRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSearchReport:
+class ToolSearchReport(Serializable):
     """Effects of tool search in one turn; token counts are by `counter`.
 
     Args:

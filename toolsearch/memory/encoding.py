@@ -1,19 +1,19 @@
-"""Messages as JSON and back without loss: media, lone surrogates and tool calls byte for byte."""
+"""Messages as the bytes that stores keep. The form is that of `to_dict`; forms of older versions can be read too."""
 
 from __future__ import annotations
 
 import json
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ConfigurationError, MemoryStoreError
-from ..messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
+from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage, message_from_dict
+from ..serialization import FORMAT
 
 __all__ = ["FORMAT", "decode_message", "encode_message"]
 
-FORMAT = 2
-"""The format that this version writes. It reads this one and all earlier ones. A new field needs a new format."""
+_LAST_OLD_FORMAT = 2
+_MESSAGE_TYPES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
 
 
 def encode_message(message: Message) -> bytes:
@@ -24,14 +24,17 @@ def encode_message(message: Message) -> bytes:
 
     Example:
         >>> encode_message(UserMessage("Hi"))
-        b'{"format":2,"role":"user","text":"Hi"}'
+        b'{"format":3,"role":"user","text":"Hi"}'
         >>> decode_message(encode_message(UserMessage("Hi"))) == UserMessage("Hi")
         True
     """
-    fields = {name: value for name, value in _encoded_fields(message).items() if value not in ((), False, None)}
-    value = {"format": FORMAT, "role": message.role, **fields}
+    if type(message) not in _MESSAGE_TYPES:  # the fields of a subclass would be lost
+        raise ConfigurationError(
+            "messages must be of the classes SystemMessage, UserMessage, AssistantMessage and ToolMessage, "
+            f"got {type(message).__name__}"
+        )
     # Without ASCII escapes: two lone surrogates in a row would be decoded as one character.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return json.dumps(message.to_dict(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def decode_message(body: bytes) -> Message:
@@ -42,73 +45,19 @@ def decode_message(body: bytes) -> Message:
     """
     try:
         value = json.loads(body.decode("utf-8", "surrogatepass"))
-        version = value["format"]
-        role = value["role"]
-        if version > FORMAT or role not in _DECODERS:
-            raise MemoryStoreError(
-                f"a stored message has format {version} and role {role!r}, but this version of toolsearch reads "
-                f"formats up to {FORMAT} with roles {', '.join(_DECODERS)}. A newer version wrote it: upgrade"
-            )
-        return _DECODERS[role](value)
+        if value["format"] <= _LAST_OLD_FORMAT:
+            value = _upgrade(value)
+        return message_from_dict(value)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise MemoryStoreError(f"cannot read a stored message ({error!r}): {body[:200]!r}") from error
 
 
-def _encoded_fields(message: Message) -> dict[str, Any]:
-    # Exact classes: the fields of a subclass would be lost.
-    if type(message) is SystemMessage:
-        return {"text": message.text}
-    if type(message) is UserMessage:
-        return {"text": message.text, "media": _encode_media(message.media)}
-    if type(message) is AssistantMessage:
-        calls = tuple([call.id, call.name, call.arguments] for call in message.tool_calls)
-        return {"text": message.text, "calls": calls}
-    if type(message) is ToolMessage:
-        return {
-            "tool_call_id": message.tool_call_id,
-            "name": message.name,
-            "content": message.text,
-            "is_error": message.is_error,
-            "media": _encode_media(message.media),
-            "revealed": None if message.revealed is None else list(message.revealed),  # [] is not None: keep it
-        }
-    raise ConfigurationError(
-        "messages must be of the classes SystemMessage, UserMessage, AssistantMessage and ToolMessage, "
-        f"got {type(message).__name__}"
-    )
-
-
-def _encode_media(media: tuple[Media, ...]) -> tuple[dict[str, str | None], ...]:
-    return tuple(
-        {"type": part.mime_type, "data": b64encode(part.data).decode("ascii"), "url": part.url} for part in media
-    )
-
-
-def _decode_media(value: Mapping[str, Any]) -> tuple[Media, ...]:
-    return tuple(
-        Media(part["type"], b64decode(part["data"], validate=True), part["url"]) for part in value.get("media", ())
-    )
-
-
-def _decode_assistant(value: Mapping[str, Any]) -> AssistantMessage:
-    calls = (ToolCall(tool_call_id, name, arguments) for tool_call_id, name, arguments in value.get("calls", ()))
-    return AssistantMessage(value["text"], tuple(calls))
-
-
-def _decode_tool(value: Mapping[str, Any]) -> ToolMessage:
-    return ToolMessage(
-        value["call_id"] if value["format"] == 1 else value["tool_call_id"],
-        value["name"],
-        value["content"],
-        is_error=value.get("is_error", False),
-        media=_decode_media(value),
-        revealed=tuple(value["revealed"]) if "revealed" in value else None,
-    )
-
-
-_DECODERS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {
-    "system": lambda value: SystemMessage(value["text"]),
-    "user": lambda value: UserMessage(value["text"], _decode_media(value)),
-    "assistant": _decode_assistant,
-    "tool": _decode_tool,
-}
+def _upgrade(old: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the current form of a message in format 1 or 2."""
+    new = {**old, "media": [{**part, "mime_type": part["type"]} for part in old.get("media", ())]}
+    if old["role"] == "tool":
+        new["text"] = old["content"]
+        new["tool_call_id"] = old["call_id" if old["format"] == 1 else "tool_call_id"]
+    if old["role"] == "assistant":
+        new["tool_calls"] = [dict(zip(("id", "name", "arguments"), call, strict=True)) for call in old.get("calls", ())]
+    return new

@@ -122,7 +122,8 @@ def _encode_media(media: Media) -> Json | None:
     if audio := _AUDIO.get(media.mime_type):
         return {"type": "input_audio", "input_audio": {"data": _base64(media), "format": audio}}
     if media.mime_type == "application/pdf":
-        return {"type": "file", "file": {"filename": "document.pdf", "file_data": _data_url(media)}}
+        name = replace_surrogates(media.name) if media.name else "document.pdf"
+        return {"type": "file", "file": {"filename": name, "file_data": _data_url(media)}}
     return None
 
 
