@@ -19,6 +19,9 @@
 
 `StructuredOutputError` is defined in `toolsearch.chat.errors`, because it carries a response.
 
+An error has two texts. ``str(error)`` is for the application: it can quote commands, addresses and the text of other
+errors. `ToolSearchError.public_text` is all that a model or an MCP client reads.
+
 A mistake of the *model* (a wrong name, wrong arguments, a wrong pattern) does not end a turn. `ToolArgumentError`,
 `TookTooLongError` and `OutputError` become a tool result, or a request for a better answer, that says what to change.
 """
@@ -41,7 +44,10 @@ __all__ = [
     "TookTooLongError",
     "ToolArgumentError",
     "ToolSearchError",
+    "public_text",
 ]
+
+_INTERNAL = "It failed because of an internal error."
 
 _Error = TypeVar("_Error", bound="ToolSearchError")
 
@@ -61,6 +67,13 @@ class ToolSearchError(Exception):
 
     response: Any = None
     rejected: Any = None
+    _public: str | None = _INTERNAL
+    """The public text of the class; None if the message itself is written for a model."""
+
+    @property
+    def public_text(self) -> str:
+        """The text that a model or an MCP client may read: a general sentence, or a message written for a model."""
+        return str(self) if self._public is None else self._public
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The default calls `__init__` with the message alone, whatever arguments it takes.
@@ -69,6 +82,8 @@ class ToolSearchError(Exception):
 
 class ConfigurationError(ToolSearchError, ValueError):
     """An argument, or a combination of arguments, that cannot work; the message says what to write instead."""
+
+    _public = "It failed because of the configuration of this service."
 
 
 class DuplicateToolError(ConfigurationError):
@@ -86,6 +101,8 @@ class MissingExtraError(ToolSearchError, ImportError):
         extra: The extra of this distribution that installs it, e.g. ``"vector"``.
     """
 
+    _public = "It failed because a component of this service is not installed."
+
     def __init__(self, extra: str, feature: str) -> None:
         self.extra = extra
         self._feature = feature
@@ -98,13 +115,19 @@ class MissingExtraError(ToolSearchError, ImportError):
 class IndexingError(ToolSearchError):
     """An index that cannot be built or searched; the engine's own error is the ``__cause__``."""
 
+    _public = "The tools cannot be searched now."
+
 
 class OutputError(ToolSearchError, ValueError):
     """An answer of the model that cannot be parsed. Converters raise it; the message tells the model what to change."""
 
+    _public = None
+
 
 class MemoryStoreError(ToolSearchError):
     """A conversation that cannot be read or stored; the store's own error is the ``__cause__``."""
+
+    _public = "The conversation cannot be read or stored now."
 
 
 class StreamStateError(ToolSearchError, RuntimeError):
@@ -119,6 +142,8 @@ class ProviderError(ToolSearchError):
         retryable: Whether the same request can succeed later (429, 5xx, a broken connection).
     """
 
+    _public = "The provider of the model failed."
+
     def __init__(self, message: str, *, status: int | None = None, retryable: bool = False) -> None:
         self.status = status
         self.retryable = retryable
@@ -132,6 +157,22 @@ class ProviderProtocolError(ProviderError):
 class ToolArgumentError(ToolSearchError, ValueError):
     """Arguments of a tool call that do not fit the tool; the message tells the model what to change."""
 
+    _public = None
+
 
 class TookTooLongError(ToolSearchError):
     """Work that did not end within its timeout. Not a `TimeoutError`, which the work itself may raise."""
+
+    _public = "It did not end in time."
+
+
+def public_text(error: BaseException) -> str:
+    """Return the text of any exception that a model or an MCP client may read.
+
+    An exception of another library, or of the application, gives a general sentence.
+
+    Example:
+        >>> public_text(OutputError("write one JSON object")), public_text(RuntimeError("password hunter2"))
+        ('write one JSON object', 'It failed because of an internal error.')
+    """
+    return error.public_text if isinstance(error, ToolSearchError) else _INTERNAL

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from ...errors import ConfigurationError, IndexingError, MissingExtraError
 from ...text import short_repr
+from ...text.logs import log_event
 from ..bm25.index import Bm25ToolIndex
 from ..protocols import DegradableSearcher, ToolIndex, ToolSearcher
 from ..ranking.catalog import Catalog
@@ -96,12 +97,9 @@ class HybridToolIndex:
             except (ConfigurationError, MissingExtraError):
                 raise
             except Exception as error:
-                logger.warning(
-                    "toolsearch.hybrid_part_not_built %s could not be built, the index continues without it: %s",
-                    name,
-                    str(error),
-                    extra={"index": name, "error_type": type(error).__name__, "tools": len(catalog.tools)},
-                )
+                facts = {"index": name, "tools": len(catalog.tools)}
+                note = "; the index continues without it"
+                log_event(logger, logging.WARNING, "hybrid_part_not_built", facts, error=error, note=note)
                 missing.append(name)
                 failure = error
                 slowest_seconds = max(slowest_seconds, self._clock() - started)

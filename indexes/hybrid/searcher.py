@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from ...errors import IndexingError
+from ...text.logs import log_event
 from ..protocols import ToolSearcher
 from ..ranking.catalog import Catalog, Category
 from ..ranking.fusion import fuse_ranks, fuse_scores, rank_positions
@@ -93,12 +94,9 @@ class HybridToolSearcher(ScoredSearcher):
                 else:
                     ranked.append(self._rank(part.searcher, query, category))
             except Exception as error:
-                logger.warning(
-                    "toolsearch.hybrid_part_failed %s failed, this search continues without it: %s",
-                    part.name,
-                    str(error),
-                    extra={"index": part.name, "error_type": type(error).__name__},
-                )
+                facts = {"index": part.name}  # the error's own text can quote the query
+                note = "; this search continues without it"
+                log_event(logger, logging.WARNING, "hybrid_part_failed", facts, error=error, show_text=False, note=note)
                 unavailable.append(part.name)
                 failure = error
         if not scored and not ranked:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ConfigurationError
+from ...text.logs import log_event
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,12 +148,8 @@ class EmbeddingCache:
             if str(self.folder) in _logged_folders:
                 return
             _logged_folders.add(str(self.folder))
-        logger.warning(
-            "toolsearch.embeddings_not_kept some or all embeddings cannot be stored in %s, only in memory: %s",
-            self.folder,
-            error,
-            extra={"folder": str(self.folder), "error_type": type(error).__name__},
-        )
+        facts, note = {"folder": str(self.folder)}, "; some or all embeddings are kept in memory only"
+        log_event(logger, logging.WARNING, "embeddings_not_kept", facts, error=error, note=note)
 
 
 def coerce_cache_folder(folder: str | os.PathLike[str] | None) -> Path | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import ToolSearchError
+from ...text.logs import log_event
 from ..protocols import Embedder, PrefixingEmbedder
 from .backoff import Backoff
 from .cache import EmbeddingCache
@@ -112,11 +113,8 @@ def calibrate(
         except ToolSearchError as error:
             if backoff is not None:
                 backoff.record_failure(embedder.id, time.monotonic() - started)
-            logger.warning(
-                "toolsearch.embedder_not_calibrated weak matches are not detected: %s",
-                str(error),
-                extra={"embedder": embedder.id, "error_type": type(error.__cause__ or error).__name__},
-            )
+            facts, note = {"embedder": embedder.id}, "; weak matches are not detected"
+            log_event(logger, logging.WARNING, "embedder_not_calibrated", facts, error=error, note=note)
             return None
         mean = rows.mean(axis=0)
         cache.put(embedder.id, {key: mean})

@@ -331,15 +331,14 @@ class OddIndex:
 @pytest.mark.parametrize(
     ("answer", "error"), [([], ConfigurationError), (IndexingError("down"), IndexingError), (KeyError("x"), KeyError)]
 )
-def test_failed_search_is_logged_with_its_traceback(
+def test_failed_search_is_logged_with_its_place(
     answer: object, error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
     machine = Disclosure(SessionToolIndex(OddIndex(answer)))  # type: ignore[arg-type]  # wrong on purpose
     with machine.open("ann", TOOLS) as turn, pytest.raises(error):
         turn.search("mail")
     (record,) = caplog.records
-    assert record.getMessage() == f"toolsearch.search_failed error={error.__name__}"
-    assert record.exc_info is not None
+    assert record.getMessage().startswith(f"toolsearch.search_failed error_type={error.__name__} ")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage, Us
 from ..observability.observer import Observer
 from ..output.advisor import with_structured_output
 from ..text import short_repr
+from ..text.logs import log_event
 from ..tools.collect import ToolLike, ToolProvider, expand_tools, name_tools, resolve_tools
 from ..tools.tool_type import Tool
 from .arguments import (
@@ -145,8 +146,7 @@ class ChatClient:
         loops = [advisor for advisor in self.advisors if isinstance(advisor, ToolCallingAdvisor)]
         active = loops[0].describe() if loops else {"advisor": "ToolCallingAdvisor" if self.tool_calling else "none"}
         facts = {**active, "tools": len(tools), "providers": len(self._tools) - len(tools)}
-        text = " ".join(f"{name}={value}" for name, value in facts.items())
-        logger.info("toolsearch.client_ready %s", text, extra=facts)
+        log_event(logger, logging.INFO, "client_ready", facts)
 
     def call(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatResponse:
         """Run a turn, including its tool calls, and return the response.

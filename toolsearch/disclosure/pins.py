@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import ConfigurationError
+from ..text.logs import log_event
 from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.tool_type import Tool
 
@@ -72,7 +73,7 @@ class PinnedTools:
             if pin not in self._warned and not any(_matches(pin, tool) for tool in tools):
                 self._warned.add(pin)
                 facts = {"pin": str(pin), "tools": len(tools)}
-                logger.warning("toolsearch.pin_matches_nothing pin=%(pin)s tools=%(tools)d", facts, extra=facts)
+                log_event(logger, logging.WARNING, "pin_matches_nothing", facts)
         return tuple(tool.name for tool in tools if self.match(tool))
 
 

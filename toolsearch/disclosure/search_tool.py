@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import IndexingError, ToolSearchError
 from ..tools.tool_type import Tool
 from . import sentences
 from .sentences import SEARCH_TOOL
@@ -31,7 +32,12 @@ def bind_search_tool(turn: DisclosureTurn) -> Tool:
     settings = turn.settings
 
     def search(query: str, max_results: float | None = None, category: str | None = None) -> str:
-        return turn.search(query, None if max_results is None else int(max_results), category or None)
+        try:
+            return turn.search(query, None if max_results is None else int(max_results), category or None)
+        except ToolSearchError:
+            raise
+        except Exception as error:  # of an index or a filter, whose text is not for the model
+            raise IndexingError(f"tool search failed: {type(error).__name__}: {error}") from error
 
     return Tool(
         SEARCH_TOOL,

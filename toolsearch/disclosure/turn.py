@@ -12,6 +12,7 @@ from ..errors import ConfigurationError, IndexingError
 from ..indexes.response import ToolSearchResponse
 from ..observability.observer import ObservedSearch, start_child_span
 from ..text import short_repr
+from ..text.logs import log_event
 from ..tools.names import closest_names
 from ..tools.revealing import RevealingText
 from . import sentences
@@ -177,8 +178,10 @@ class DisclosureTurn:
                     raise ConfigurationError(
                         f"{method} must return a ToolSearchResponse, got {type(response).__name__}"
                     )
-            except Exception as error:  # the model gets an answer, and the operator gets the traceback
-                logger.warning("toolsearch.search_failed error=%s", type(error).__name__, exc_info=True)
+            except Exception as error:  # its text can quote the query
+                log_event(
+                    logger, logging.WARNING, "search_failed", error=error, show_text=False
+                )  # it can quote the query
                 raise
             span.result = response
             return response

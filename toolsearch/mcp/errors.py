@@ -10,13 +10,16 @@ __all__ = ["McpServerError", "McpToolError"]
 class McpServerError(ToolSearchError):
     """A server that could not be started, reached or listed.
 
-    The message names the server and quotes the end of its standard error.
+    The message names the server and quotes the end of its standard error. It is for the application: a model or an
+    MCP client reads `public_text`.
 
     Example:
         >>> raise McpServerError("MCP server 'git' did not start: no such file [uvx]")
         Traceback (most recent call last):
         toolsearch.mcp.errors.McpServerError: MCP server 'git' did not start: no such file [uvx]
     """
+
+    _public = "A server that provides tools cannot be used now."
 
 
 class McpToolError(ToolSearchError):
@@ -30,3 +33,5 @@ class McpToolError(ToolSearchError):
         Traceback (most recent call last):
         toolsearch.mcp.errors.McpToolError: city not found
     """
+
+    _public = None

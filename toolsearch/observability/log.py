@@ -11,6 +11,7 @@ from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
 from ..indexes.response import ToolSearchResponse
 from ..messages import ToolMessage
+from ..text.logs import log_event
 from .observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall, ObservedTurn
 
 __all__ = ["LoggingObserver"]
@@ -22,7 +23,7 @@ class LoggingObserver:
     """Observer that writes one log record for each operation when it ends.
 
     The facts of the operation are attributes of the record (``extra=``). Prompts, arguments, results, queries and the
-    context are never logged.
+    context are never logged. Line breaks and control characters of names and ids are escaped.
 
     Args:
         logger: The logger; by default ``toolsearch.operations``.
@@ -68,8 +69,7 @@ class _LoggedOperation:
         facts["milliseconds"] = round((time.perf_counter() - self._started) * 1000, 3)
         if error is not None:
             facts["error_type"] = type(error).__name__
-        text = " ".join(f"{name}={value}" for name, value in facts.items())
-        self._logger.log(self._level, "toolsearch.%s %s", event, text, extra=facts)
+        log_event(self._logger, self._level, event, facts)
 
 
 def _event(operation: Observed, result: Any) -> tuple[str, _Facts]:
@@ -82,10 +82,10 @@ def _event(operation: Observed, result: Any) -> tuple[str, _Facts]:
         case ObservedToolCall(call=call):
             failed = isinstance(result, ToolMessage) and result.is_error
             return "tool_call", {"tool": call.name, "tool_call_id": call.id, "failed": failed}
-        case ObservedSearch(category=category):
-            found = result if isinstance(result, ToolSearchResponse) else None
-            hits = {} if found is None else {"hits": len(found.hits), "reason": found.reason_code}
-            return "search", {"category": category, **hits}
+        case ObservedSearch():
+            if not isinstance(result, ToolSearchResponse):
+                return "search", {}
+            return "search", {"hits": len(result.hits), "reason": result.reason_code}
 
 
 def _response_facts(result: Any) -> _Facts:

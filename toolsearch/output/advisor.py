@@ -216,6 +216,8 @@ class _Attempts:
             self._attempts_made += 1
             try:
                 return response.replace(output=self._converter.parse(response.text))
+            except ConfigurationError:  # of the converter, not of the answer
+                raise
             except ValueError as error:
                 failure = error
             final_problem = _find_final_problem(response)

@@ -247,7 +247,7 @@ def test_an_invalid_schema_is_logged_once_without_values(caplog):
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("toolsearch.tools.validation.schema_validator", "WARNING")
     assert record.getMessage() == (
-        "toolsearch.invalid_tool_schema tool=first problem=invalid /properties/m/items/required; "
+        "toolsearch.invalid_tool_schema tool=first problem='invalid /properties/m/items/required'; "
         "its arguments are not validated"
     )
     assert (record.tool, record.problem) == ("first", "invalid /properties/m/items/required")

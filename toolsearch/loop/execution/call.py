@@ -16,6 +16,7 @@ from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, 
 from ...messages import Media, ToolCall, ToolMessage
 from ...observability.observer import Span
 from ...text import short_repr
+from ...text.logs import log_event
 from ...tools.names import closest_names
 from ...tools.revealing import RevealingText
 from ...tools.tool_type import Tool, ToolContext
@@ -101,8 +102,11 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
         if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
             raise
         span.error = error
-        facts = {"tool": call.name, "error": type(error).__name__}
-        logger.debug("toolsearch.tool_failed tool=%(tool)s error=%(error)s", facts, extra=facts, exc_info=error)
+        # A failing tool is the model's business, an error of this library the operator's. The text can quote arguments.
+        level = (
+            logging.WARNING if isinstance(error, ToolSearchError) and str(error) != error.public_text else logging.DEBUG
+        )
+        log_event(logger, level, "tool_failed", {"tool": call.name}, error=error, show_text=False)
         return ToolMessage(call.id, call.name, _answer_text(call, error, batch), is_error=True)
     return ToolMessage(call.id, call.name, result.text, media=result.media, revealed=result.revealed)
 
@@ -119,10 +123,10 @@ def unknown_tool_text(name: str, known: list[str]) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """Return the text of a tool's exception for the model. Errors of other libraries start with their type."""
-    text = str(error)
+    """Return the text of a tool's exception for the model: its type and text, or the public text of an own error."""
     if isinstance(error, ToolSearchError):
-        return text
+        return error.public_text
+    text = str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

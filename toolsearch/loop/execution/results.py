@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ConfigurationError
 from ...messages import Media
 from ...text import replace_surrogates, short_repr
+from ...text.logs import log_event
 
 if TYPE_CHECKING:
     from ...tools.tool_type import Tool
@@ -168,8 +169,7 @@ def _json(value: Any, tool: str) -> str:
         unknown[type(value).__name__] = True  # a circular reference
         text = _as_text(value)
     if unknown:
-        facts = {"tool": tool, "types": ", ".join(unknown)}
-        logger.warning("toolsearch.result_not_json tool=%(tool)s types=%(types)s", facts, extra=facts)
+        log_event(logger, logging.WARNING, "result_not_json", {"tool": tool, "types": ", ".join(unknown)})
     return text
 
 

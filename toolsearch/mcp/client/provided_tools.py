@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
-from ...text import one_line, short_repr
 from ...tools.predicates import evaluate_predicate
 from ...tools.tool_type import Tool
 from ..events import log_event
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from mcp_types import Tool as McpTool
 
 __all__ = ["ProvidedTools"]
-
-_MAX_ERROR_CHARACTERS = 1000
 
 
 class ProvidedTools:
@@ -89,8 +86,8 @@ class ProvidedTools:
                         logging.WARNING,
                         "mcp_tool_left_out",
                         server=connection.server.name,
-                        tool=short_repr(described.name, 60),
-                        error=one_line(str(error), _MAX_ERROR_CHARACTERS),
+                        tool=described.name,
+                        error=str(error),
                     )
                 else:
                     made[key] = (described, tool)

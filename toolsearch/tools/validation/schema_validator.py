@@ -14,6 +14,7 @@ from jsonschema import Draft4Validator, Draft202012Validator, FormatChecker, Val
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from ...text.logs import log_event
 from .feedback import extra_names, schema_problems
 from .patterns import matches
 
@@ -75,8 +76,7 @@ def _validator_for(schema: Mapping[str, Any], digest: bytes, tool: str) -> Any:
         _validators[digest] = validator
     if validator is None and is_first:
         facts = {"tool": tool, "problem": problem}
-        text = "toolsearch.invalid_tool_schema tool=%(tool)s problem=%(problem)s; its arguments are not validated"
-        logger.warning(text, facts, extra=facts)
+        log_event(logger, logging.WARNING, "invalid_tool_schema", facts, note="; its arguments are not validated")
     return validator
 
 

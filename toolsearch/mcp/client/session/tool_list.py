@@ -89,7 +89,7 @@ class ToolList:
                 tools = await _list_all_pages(client)
         except Exception as error:
             if self._current() is client:  # otherwise the session ended, which calls report
-                log_event(logging.WARNING, "mcp_tools_not_listed", server=self._server.name, error=repr(error))
+                log_event(logging.WARNING, "mcp_tools_not_listed", server=self._server.name, error=error)
         else:
             if self._current() is client and number > self._answered:  # no newer request was answered before
                 self._answered = number
@@ -140,7 +140,7 @@ class ToolList:
                 await anyio.sleep(_RELISTEN_WAIT_SECONDS)
                 self._report_change()  # changes during the pause were not reported
         except Exception as error:  # the tools work without notifications
-            log_event(logging.DEBUG, "mcp_changes_not_reported", server=self._server.name, error=repr(error))
+            log_event(logging.DEBUG, "mcp_changes_not_reported", server=self._server.name, error=error)
         finally:
             watching.set()
 

@@ -44,7 +44,7 @@ def drop_invalid_tools(server: str, message: SessionMessage | Exception, version
         response.result["tools"] = [tool for tool, problem in zip(repaired, problems, strict=True) if not problem]
         for tool, problem in zip(repaired, problems, strict=True):
             if problem:
-                name = short_repr(tool.get("name", "") if isinstance(tool, dict) else tool, 60)
+                name = tool.get("name", "") if isinstance(tool, dict) else tool
                 log_event(logging.WARNING, "mcp_tool_left_out", server=server, tool=name, error=problem)
 
 

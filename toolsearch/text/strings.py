@@ -1,4 +1,4 @@
-"""Strings for messages, logs and requests: lone surrogates replaced, long values cut.
+"""Strings with lone surrogates replaced and long values cut.
 
 The functions never raise, so error paths can use them on any value.
 """

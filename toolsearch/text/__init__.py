@@ -1,0 +1,7 @@
+"""Strings for messages, logs and requests: made safe to encode, cut to a length, with secrets left out."""
+
+from __future__ import annotations
+
+from .strings import clip, one_line, replace_surrogates, replace_surrogates_in, short_json, short_repr
+
+__all__ = ["clip", "one_line", "replace_surrogates", "replace_surrogates_in", "short_json", "short_repr"]
