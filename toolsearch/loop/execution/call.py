@@ -102,10 +102,9 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
         if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
             raise
         span.error = error
-        # A failing tool is the model's business, an error of this library the operator's. The text can quote arguments.
-        level = (
-            logging.WARNING if isinstance(error, ToolSearchError) and str(error) != error.public_text else logging.DEBUG
-        )
+        # An error whose text the model does not read concerns the operator. The text can quote arguments.
+        hidden = isinstance(error, ToolSearchError) and str(error) != error.public_text
+        level = logging.WARNING if hidden else logging.DEBUG
         log_event(logger, level, "tool_failed", {"tool": call.name}, error=error, show_text=False)
         return ToolMessage(call.id, call.name, _answer_text(call, error, batch), is_error=True)
     return ToolMessage(call.id, call.name, result.text, media=result.media, revealed=result.revealed)
