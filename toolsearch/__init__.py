@@ -49,6 +49,7 @@ from .messages import (
     message_from_dict,
 )
 from .output import StructuredOutputAdvisor
+from .text.secret import Secret
 from .tools import AugmentedTools, Tool, ToolContext, tool
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "ProviderProtocolError",
     "RoundStarted",
     "SearchRecord",
+    "Secret",
     "SqliteRepository",
     "StreamEvent",
     "StreamStateError",

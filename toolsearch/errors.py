@@ -44,7 +44,6 @@ __all__ = [
     "TookTooLongError",
     "ToolArgumentError",
     "ToolSearchError",
-    "public_text",
 ]
 
 _INTERNAL = "It failed because of an internal error."
