@@ -11,7 +11,24 @@ from ..errors import ConfigurationError
 from ..text import short_repr
 from .canonical_json import canonical_json
 
-__all__ = ["ToolReference"]
+__all__ = ["ToolReference", "tool_identity"]
+
+
+def tool_identity(source: str | None, own_name: str) -> str:
+    """Return the identity of a tool: its source and the name that the source gave it, or the name without a source.
+
+    Two pairs of source and name never have the same identity.
+
+    Example:
+        >>> tool_identity("bank", "pay"), tool_identity(None, "pay"), tool_identity("a::b", "c")
+        ('bank::pay', 'pay', 'a%3A%3Ab::c')
+    """
+    return f"{_escape(source)}::{own_name}" if source else _escape(own_name)
+
+
+def _escape(text: str) -> str:
+    """Return `text` without colons, so that the first ``::`` of an identity follows the source."""
+    return text.replace("%", "%25").replace(":", "%3A")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,6 +44,7 @@ class ToolReference:
         source: The origin of the tool, e.g. the name of an MCP server. Searches can be limited to it.
         tags: Further categories that searches can be limited to.
         search_text: More words to find the tool by (aliases, synonyms). They are indexed and never sent to a model.
+        own_name: The name that the source gave the tool, if `name` is another one. It is not searched.
 
     Raises:
         ConfigurationError: If the name is empty, a field has the wrong type, or `parameters` cannot be written as
@@ -43,13 +61,14 @@ class ToolReference:
     source: str | None = None
     tags: tuple[str, ...] = ()
     search_text: str = ""
+    own_name: str = ""
     _digest: bytes = field(default=b"", init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ConfigurationError(f"ToolReference: name must be a non-empty string, got {short_repr(self.name)}")
-        for field_name, value in (("description", self.description), ("search_text", self.search_text)):
-            if not isinstance(value, str):
+        for field_name in ("description", "search_text", "own_name"):
+            if not isinstance(value := getattr(self, field_name), str):
                 raise self._type_error(field_name, "a string", value)
         if not isinstance(self.source, str | None):
             raise self._type_error("source", "a string or None", self.source)
@@ -75,13 +94,19 @@ class ToolReference:
             raise ConfigurationError(
                 f"ToolReference {self.name!r}: parameters must be a JSON Schema that can be written as JSON: {error}"
             ) from error
-        text = schema_json + canonical_json([self.name, self.description, self.source, self.tags, self.search_text])
+        fields = [self.name, self.description, self.source, self.tags, self.search_text]
+        text = schema_json + canonical_json([*fields, self.own_name] if self.own_name else fields)
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     @property
     def digest(self) -> bytes:
         """The content hash: 16 bytes of blake2b over the canonical JSON of all fields. Suitable as a cache key."""
         return self._digest
+
+    @property
+    def identity(self) -> str:
+        """The source and the name that it gave the tool. It stays the same whatever other sources list."""
+        return tool_identity(self.source, self.own_name or self.name)
 
     @property
     def categories(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ __all__ = [
     "SystemMessage",
     "ToolCall",
     "ToolMessage",
+    "ToolVersion",
     "Usage",
     "UserMessage",
     "message_from_dict",
@@ -158,6 +159,25 @@ class AssistantMessage(_Message):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolVersion(Serializable):
+    """The tool that a conversation means by a name, and its definition at that time.
+
+    Args:
+        name: The name as the model saw it.
+        identity: `Tool.identity`: the source and the name that it gave the tool.
+        fingerprint: `Tool.fingerprint`: the digest of the definition. Empty if it was not recorded.
+
+    Example:
+        >>> ToolVersion("bank_pay", "bank::pay").identity
+        'bank::pay'
+    """
+
+    name: str
+    identity: str
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolMessage(_Message):
     """A tool result: the answer to one tool call, for the model.
 
@@ -169,6 +189,8 @@ class ToolMessage(_Message):
         media: Images and other media, for providers that accept them in a tool result.
         revealed: Names of the tools that this result put into the model's tool list. None if the result does not come
             from tool search. Memory stores it; providers never receive it.
+        tools: The tools that `name` and `revealed` mean. Memory stores them, so that the names mean the same tools
+            later; providers never receive them, and they do not count in a comparison.
 
     Example:
         >>> ToolMessage("call_1", "weather", "rain").is_error
@@ -182,6 +204,7 @@ class ToolMessage(_Message):
     is_error: bool = False
     media: tuple[Media, ...] = ()
     revealed: tuple[str, ...] | None = field(default=None, repr=False)
+    tools: tuple[ToolVersion, ...] = field(default=(), repr=False, compare=False)
 
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage

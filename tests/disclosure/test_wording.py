@@ -21,8 +21,9 @@ from toolsearch import (
     ToolSearchAdvisor,
     UserMessage,
 )
-from toolsearch.disclosure import SEARCH_TOOL, sentences
+from toolsearch.disclosure import SEARCH_TOOL, ToolSet, sentences
 from toolsearch.disclosure.history import revealed_in
+from toolsearch.indexes import ToolReference
 from toolsearch.testing import ScriptedChatModel
 
 NAMES = ("get_weather", "send_mail", "play_music", "add_event")
@@ -146,7 +147,7 @@ def test_an_error_of_a_search_reveals_nothing_after_a_restart() -> None:
 def test_every_tool_can_reveal_tools() -> None:
     """An adapter can give the search tool another name."""
     result = ToolMessage("1", "find_tools", "Found.", revealed=("send_mail",))
-    assert revealed_in([result], NAMES) == ("send_mail",)
+    assert revealed_in([result], ToolSet(ToolReference(name=name) for name in NAMES)) == ("send_mail",)
 
 
 def test_a_search_above_the_limit_keeps_revealed_tools_after_a_restart(ask: Callable[..., Any], tmp_path: Path) -> None:

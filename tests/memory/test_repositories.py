@@ -35,6 +35,7 @@ from toolsearch.memory import SessionKey
 from toolsearch.memory import sqlite_repository as sqlite_module
 from toolsearch.memory.encoding import FORMAT, decode_message, encode_message
 from toolsearch.testing import ChatMemoryRepositorySuite
+from toolsearch.tools import ToolVersion
 
 KEY = SessionKey("ann")
 
@@ -361,6 +362,12 @@ messages = st.one_of(
 @given(messages)
 def test_encoded_message_is_decoded_equal(message):
     assert decode_message(encode_message(message)) == message
+
+
+def test_the_tools_that_names_mean_are_stored():
+    """They do not count in a comparison, so they have a test of their own."""
+    tools = (ToolVersion("bank_pay", "bank::pay", "ab12"), ToolVersion("add", "add"))
+    assert decode_message(encode_message(ToolMessage("1", "bank_pay", "paid", tools=tools))).tools == tools
 
 
 def test_message_of_format_1_is_read():

@@ -8,9 +8,12 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolsearch.errors import AsyncCallableError, ConfigurationError, ToolArgumentError
 from toolsearch.indexes import ToolReference
+from toolsearch.indexes.reference import tool_identity
 from toolsearch.tools.tool_type import Tool, ToolContext, tool
 
 NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -504,3 +507,40 @@ def test_the_context_is_a_read_only_copy():
     assert ToolContext() is not None
     assert bool(ToolContext())
     assert "7" not in repr(ctx)
+
+
+def test_the_identity_is_the_source_and_its_own_name():
+    made = Tool("pay", source="bank")
+    assert made.identity == made.renamed("bank_pay").identity == made.published_as("x").identity == "bank::pay"
+    assert Tool("pay").identity == "pay"
+    assert Tool("pay").renamed("pay_now").identity == "pay_now"
+    assert Tool("pay.now").published_as("pay_now_1").identity == "pay.now"
+    assert Tool("pay").replace(source="bank").identity == "bank::pay"
+
+
+@given(st.tuples(st.none() | st.text(":%ab", min_size=1), st.text(":%ab", min_size=1)), st.data())
+def test_identities_of_different_tools_differ(first, data):
+    other = data.draw(st.tuples(st.none() | st.text(":%ab", min_size=1), st.text(":%ab", min_size=1)))
+    assert (tool_identity(*first) == tool_identity(*other)) == (first == other)
+
+
+def test_the_fingerprint_depends_on_what_the_source_provides():
+    made = Tool("pay", "Pay.", {"properties": {"to": {}}}, source="bank")
+    assert made.fingerprint == made.renamed("bank_pay").fingerprint == Tool("pay", "Pay.", made.parameters).fingerprint
+    changed = [
+        made.replace(description="Other."),
+        made.replace(parameters=NOTHING),
+        made.replace(annotations={"readOnlyHint": True}),
+        made.replace(annotations={"readOnlyHint": False}),
+        made.replace(output_schema={"readOnlyHint": True}),
+    ]
+    assert len({made.fingerprint, *(other.fingerprint for other in changed)}) == 6
+
+
+def test_annotations_and_output_schema_are_read_only():
+    made = Tool("pay", annotations={"readOnlyHint": True}, output_schema={"type": "string"}).replace(timeout=1)
+    assert (made.annotations, made.output_schema) == ({"readOnlyHint": True}, {"type": "string"})
+    with pytest.raises(TypeError):
+        made.annotations["readOnlyHint"] = False
+    with pytest.raises(ConfigurationError, match="annotations must be a JSON object"):
+        Tool("pay", annotations="readOnlyHint")

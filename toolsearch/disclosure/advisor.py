@@ -188,9 +188,12 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             catalog.references,
             pinned=self._pins.names_in(catalog),
             allows=partial(self._allows, catalog, request),
-            revealed=revealed_in(conversation, catalog.tools, latest_only=not self.disclosure.settings.keep_revealed),
+            revealed=revealed_in(
+                conversation, catalog.references, latest_only=not self.disclosure.settings.keep_revealed
+            ),
             tokens=catalog.total_tokens,
             text=last.text if isinstance(last, UserMessage) else "",
+            fingerprint=lambda name: catalog.tools[name].fingerprint,
         )
         return AdvisorTurn(disclosure, catalog, self._counter, self.instructions)
 

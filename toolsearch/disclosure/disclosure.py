@@ -54,6 +54,7 @@ class Disclosure:
         revealed: Iterable[str] = (),
         tokens: int | None = None,
         text: str = "",
+        fingerprint: Callable[[str], str] | None = None,
     ) -> DisclosureTurn:
         """Begin a turn. It may build an index, so call it where blocking is allowed.
 
@@ -64,9 +65,11 @@ class Disclosure:
             pinned: Names of tools that are always sent, first and in this order.
             allows: Decides by name whether the session may have a tool. It is asked again whenever a tool is revealed
                 or run.
-            revealed: Names that the conversation shows as revealed earlier. They are used if the session is new here.
+            revealed: Names of tools that the conversation shows as revealed earlier. They are used if the session is
+                new here.
             tokens: Tokens of all definitions, for `reveal_all_below`.
             text: The user's words, for `reveal_upfront`.
+            fingerprint: Returns the digest of a tool's definition by name. By default, the digest of the reference.
 
         Raises:
             IndexingError: If the tools cannot be indexed.
@@ -82,9 +85,8 @@ class Disclosure:
                 frozen = cast("Offer", record.freeze(offer))
                 # A parallel first turn may have frozen another offer. A turn that leased no index keeps its own.
                 offer = offer if offer.reveals_all else frozen
-            turn = DisclosureTurn(self.settings, lease, tools, offer, tuple(pinned), allows)
-            if is_new:
-                turn.restore(revealed)
+            turn = DisclosureTurn(self.settings, lease, tools, offer, tuple(pinned), allows, fingerprint)
+            turn.restore((*(revealed if is_new else ()), *record.take_restored()))
             if self.settings.reveal_upfront and text.strip():
                 turn.reveal_upfront(text)
         except BaseException:
@@ -93,12 +95,17 @@ class Disclosure:
         return turn
 
     def restore(self, session_id: Hashable, names: Iterable[str]) -> None:
-        """Reveal `names` to the session again, after its conversation was compacted or moved to another process."""
+        """Reveal tools to the session again, after its conversation was compacted or moved to another process.
+
+        Args:
+            session_id: The session.
+            names: Names or identities of tools. The session's next turn reveals the tools that have them then.
+        """
         if self.sessions.record(session_id) is None:
             self.sessions.index(session_id, ToolSet())
         record = self.sessions.record(session_id)
         if record is not None:
-            record.reveal(names)
+            record.restore_later(names)
 
     def _offer(self, session_id: Hashable | None, tools: ToolSet, tokens: int | None) -> Offer:
         record = None if session_id is None else self.sessions.record(session_id)

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from ..chat.tokens import TokenCounter
 from ..messages import AssistantMessage, Message, ToolMessage
 from .sentences import SEARCH_TOOL
+from .sessions.tool_set import ToolSet
 
 __all__ = ["MessageTokens", "revealed_in"]
 
 _LISTED_NAME = re.compile(r"^- ([a-zA-Z0-9_-]{1,64})(?:$|: )", re.MULTILINE)
 
 
-def revealed_in(messages: Sequence[Message], tools: Container[str], *, latest_only: bool = False) -> tuple[str, ...]:
+def revealed_in(messages: Sequence[Message], tools: ToolSet, *, latest_only: bool = False) -> tuple[str, ...]:
     """Return the tools that a conversation revealed, in the order in which it did.
 
     `ToolMessage.revealed` says what a result revealed. A tool that was called and ran counts as revealed too. Within
     one batch of calls, tools that were called directly come first, as they do when it happens.
 
+    `ToolMessage.tools` says which tools the names meant. A name without such an entry, in a conversation of an older
+    version, counts for the tool that has exactly this name now.
+
     Args:
         messages: The conversation.
-        tools: The names of the tools that exist now. Other names are ignored.
+        tools: The tools that exist now. Other tools are ignored.
         latest_only: Whether only the latest batch with a search counts, and what follows it.
+
+    Returns:
+        The present names of the tools.
     """
     found: dict[str, None] = {}
     for is_batch, group in groupby(messages, key=lambda message: isinstance(message, ToolMessage)):
@@ -37,10 +44,18 @@ def revealed_in(messages: Sequence[Message], tools: Container[str], *, latest_on
         )
         if latest_only and searched:
             found.clear()
-        called = (message.name for message in batch if message.name != SEARCH_TOOL and not message.is_error)
-        listed = (name for names in revealed for name in names or ())
-        found.update(dict.fromkeys(name for name in (*called, *listed) if name in tools))
+        called = ((message, message.name) for message in batch if message.name != SEARCH_TOOL and not message.is_error)
+        listed = ((message, name) for message, names in zip(batch, revealed, strict=True) for name in names or ())
+        meant = (_present_name(message, name, tools) for message, name in (*called, *listed))
+        found.update(dict.fromkeys(name for name in meant if name is not None))
     return tuple(found)
+
+
+def _present_name(message: ToolMessage, name: str, tools: ToolSet) -> str | None:
+    """Return the present name of the tool that `name` meant in a message, or None if it does not exist any more."""
+    version = next((version for version in message.tools if version.name == name), None)
+    tool = tools.get(name) if version is None else tools.find(version.identity)
+    return None if tool is None else tool.name
 
 
 def _revealed_by(message: ToolMessage) -> tuple[str, ...] | None:

@@ -9,7 +9,9 @@ from typing import Self
 
 from ..chat.search_report import SearchRecord
 from ..errors import ConfigurationError, IndexingError
+from ..indexes.reference import ToolReference
 from ..indexes.response import ToolSearchResponse
+from ..messages import ToolVersion
 from ..observability.observer import ObservedSearch, start_child_span
 from ..text import short_repr
 from ..text.logs import log_event
@@ -55,6 +57,7 @@ class DisclosureTurn:
         offer: Offer,
         pinned: tuple[str, ...],
         allows: Callable[[str], bool],
+        fingerprint: Callable[[str], str] | None = None,
     ) -> None:
         self.tools = tools
         self.offer = offer
@@ -65,6 +68,7 @@ class DisclosureTurn:
         self._record = lease.session
         self._pinned = pinned
         self._allows = allows
+        self._fingerprint = fingerprint
         self._results: dict[tuple[str, str], tuple[str, ...]] = {}
         self._sent: frozenset[str] = frozenset()
         self._new_round = False
@@ -102,7 +106,7 @@ class DisclosureTurn:
             names = tuple(name for name in self._results[asked] if self._may_have(name))
             self.searches.append(SearchRecord(query, names, category))
             self._reveal(names)
-            return RevealingText(sentences.repeated_search(names), names)
+            return self._revealing(sentences.repeated_search(names), names)
         wanted = self.settings.max_results if max_results is None else max_results
         response = self._search(query, max(1, min(wanted, self.settings.max_results_limit)), category)
         found = {hit.name: hit for hit in reversed(response.hits)}  # a custom index can name a tool twice
@@ -119,7 +123,7 @@ class DisclosureTurn:
             "" if hits else sentences.nothing_fits(explained=bool(response.reason)),
             sentences.sources_added(self._sources_since_offer()),
         )
-        return RevealingText("\n".join(filter(None, parts)), names)
+        return self._revealing("\n".join(filter(None, parts)), names)
 
     def reveal_upfront(self, text: str) -> None:
         """Reveal the tools that match the user's words best, before the first round. Weak matches stay hidden."""
@@ -133,9 +137,15 @@ class DisclosureTurn:
             self._reveal([name for name in response.names if self._may_have(name)])
 
     def restore(self, names: Iterable[str]) -> None:
-        """Reveal tools again that an earlier process or a compacted conversation had revealed. Ignore unknown names."""
+        """Reveal tools again that an earlier process or a compacted conversation had revealed.
+
+        Args:
+            names: Names or identities of tools. Unknown ones are ignored.
+        """
         pins = set(self._pinned)  # never in the record, so that they do not count for `max_revealed`
-        self._record.reveal(name for name in names if name not in pins and self._may_have(name))
+        found = (self.tools.find(name) or self.tools.get(name) for name in names)
+        restored = [tool for tool in found if tool is not None and tool.name not in pins and self._allows(tool.name)]
+        self._record.reveal(tool.identity for tool in restored)
         self._hide_surplus()
 
     def call(self, name: str) -> str | None:
@@ -149,11 +159,11 @@ class DisclosureTurn:
         tool = self.tools.get(name)
         if tool is None or not self._allows(name):
             return self._unknown(name)
-        self._record.touch_tool(name)
+        self._record.touch_tool(tool.identity)
         if name in self._sent:
             return None
         self._reveal([name])
-        return None if self.settings.run_unrevealed else RevealingText(sentences.tool_revealed(tool), [name])
+        return None if self.settings.run_unrevealed else self._revealing(sentences.tool_revealed(tool), (name,))
 
     def close(self) -> None:
         """End the turn, so that the session can be evicted again. Idempotent."""
@@ -189,8 +199,24 @@ class DisclosureTurn:
     def _visible(self) -> tuple[str, ...]:
         if self.offer.reveals_all:
             return tuple(name for name in self.tools.names if self._allows(name))
-        names = dict.fromkeys((*self._pinned, *self._record.revealed))
+        names = dict.fromkeys((*self._pinned, *self._names_of(self._record.revealed)))
         return tuple(name for name in names if self._may_have(name))
+
+    def _names_of(self, identities: Iterable[str]) -> list[str]:
+        """Return the names of the tools that have these identities now."""
+        return [tool.name for identity in identities if (tool := self.tools.find(identity)) is not None]
+
+    def _tool(self, name: str) -> ToolReference:
+        tool = self.tools.get(name)
+        assert tool is not None, name
+        return tool
+
+    def _revealing(self, text: str, names: Sequence[str]) -> RevealingText:
+        return RevealingText(text, names, tools=[self._version(name) for name in names])
+
+    def _version(self, name: str) -> ToolVersion:
+        tool = self._tool(name)
+        return ToolVersion(name, tool.identity, self._fingerprint(name) if self._fingerprint else tool.digest.hex())
 
     def _may_have(self, name: str) -> bool:
         return name in self.tools and self._allows(name)
@@ -200,7 +226,8 @@ class DisclosureTurn:
             self._record.hide(self._record.revealed)
         self._new_round = False
         pins = set(self._pinned)
-        self.revealed.extend(self._record.reveal(name for name in names if name not in pins))
+        added = self._record.reveal(self._tool(name).identity for name in names if name not in pins)
+        self.revealed.extend(self._names_of(added))
         self._hide_surplus()
 
     def _hide_surplus(self) -> None:
@@ -208,9 +235,9 @@ class DisclosureTurn:
         limit = self.settings.max_revealed
         if limit is None:
             return
-        known = [name for name in self._record.least_recently_used if self._may_have(name)]
+        known = [name for name in self._names_of(self._record.least_recently_used) if self._allows(name)]
         spare = [name for name in known if name not in self.revealed]
-        self._record.hide(spare[: max(0, len(known) - limit)])
+        self._record.hide(self._tool(name).identity for name in spare[: max(0, len(known) - limit)])
 
     def _sources_since_offer(self) -> dict[str, int]:
         return {name: count for name, count in self.tools.sources.items() if name not in self.offer.sources}

@@ -1,5 +1,6 @@
 """Tools: functions and definitions that a model can call, their names, schemas and validation."""
 
+from ..messages import ToolVersion
 from .augment import AugmentedCall, AugmentedTools
 from .catalog_file import load_catalog
 from .collect import ToolLike, ToolProvider, collect_tools, name_tools
@@ -16,6 +17,7 @@ __all__ = [
     "ToolLike",
     "ToolOptions",
     "ToolProvider",
+    "ToolVersion",
     "collect_tools",
     "load_catalog",
     "name_tools",

@@ -95,7 +95,7 @@ def name_tools(tools: Iterable[Tool], reserved: Iterable[str] = ("tool_search",)
     named = []
     for tool in listed:
         if not is_wire_name(tool.name):
-            tool = tool.renamed(wire_name(tool.name, taken))
+            tool = tool.published_as(wire_name(tool.name, taken))
             taken.add(tool.name)
         named.append(tool)
     return tuple(named)

@@ -11,11 +11,14 @@ from functools import partial
 from typing import Any, Unpack
 
 from ..errors import AsyncCallableError, ConfigurationError
-from ..indexes.reference import ToolReference
+from ..indexes.canonical_json import canonical_json
+from ..indexes.reference import ToolReference, tool_identity
+from ..messages import ToolVersion
 from ..text import short_repr
 from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolMark, ToolOptions, mark_of, tool
 from .definition.fields import (
+    coerce_json_object,
     coerce_parameters,
     coerce_tags,
     name_in_words,
@@ -50,10 +53,12 @@ class Tool:
         result_converter: Converts what the function returns to the text for the model.
         afn: An async twin of a sync `fn`, with the same parameters. Async calls await it instead of running `fn` in a
             thread, so that cancelling reaches it.
+        annotations: What the source says about the tool, such as the hints of MCP. Nothing is decided by it.
+        output_schema: A JSON Schema of the result, as the source declares it.
 
     Attributes:
         is_async: Whether `fn` is async.
-        original_name: The name before the first renaming.
+        original_name: The name before the first renaming. For a tool of an MCP server, the server's own name.
 
     Raises:
         ConfigurationError: If an argument cannot work; the message names it.
@@ -68,15 +73,19 @@ class Tool:
         "__weakref__",
         "_binding",
         "_definition_digest",
+        "_fingerprint",
+        "_own_name",
         "_reference",
         "_schema_digest",
         "afn",
+        "annotations",
         "concurrent",
         "description",
         "fn",
         "is_async",
         "name",
         "original_name",
+        "output_schema",
         "parameters",
         "result_converter",
         "return_direct",
@@ -101,13 +110,15 @@ class Tool:
         timeout: float | None = None,
         result_converter: ResultConverter | None = None,
         afn: Callable[..., Any] | None = None,
+        annotations: Mapping[str, Any] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
     ) -> None:
         validate_text(name, "name", name, empty=False)
         validate_text(name, "description", description or "")
         validate_function(name, fn)
         validate_async_twin(name, fn, afn)
         validate_timeout(name, timeout)
-        self.name = self.original_name = name
+        self.name = self.original_name = self._own_name = name
         self.fn = fn
         self.afn = afn
         self.is_async = is_async(fn)
@@ -124,8 +135,11 @@ class Tool:
         self.concurrent = concurrent
         self.timeout = timeout
         self.result_converter = result_converter
+        self.annotations = coerce_json_object(name, "annotations", annotations)
+        self.output_schema = coerce_json_object(name, "output_schema", output_schema)
         self._reference: ToolReference | None = None
         self._definition_digest: bytes | None = None
+        self._fingerprint: str | None = None
 
     @classmethod
     def from_function(
@@ -204,8 +218,34 @@ class Tool:
                 source=self.source,
                 tags=self.tags,
                 search_text=" ".join(part for part in (renamed, self.search_text) if part),
+                own_name=self._own_name if self._own_name != self.name else "",
             )
         return self._reference
+
+    @property
+    def identity(self) -> str:
+        """The tool's source and the name that the source gave it, as ``source::name``. Without a source, its own name.
+
+        Rules, limits and memories of a tool follow its identity: another source cannot take it, whatever it lists.
+        """
+        return tool_identity(self.source, self._own_name)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hex digest of the own name, description, parameters, annotations and output schema; 32 characters.
+
+        It changes when the source changes the definition, and is independent of the name that the model sees.
+        """
+        if self._fingerprint is None:
+            extra = [None if part is None else dict(part) for part in (self.annotations, self.output_schema)]
+            text = canonical_json([self._own_name, self.description, *extra]).encode("utf-8", "surrogatepass")
+            self._fingerprint = hashlib.blake2b(text + self._schema_digest, digest_size=16).hexdigest()
+        return self._fingerprint
+
+    @property
+    def version(self) -> ToolVersion:
+        """The name, identity and fingerprint, to be recorded in a conversation."""
+        return ToolVersion(self.name, self.identity, self.fingerprint)
 
     @property
     def definition_digest(self) -> bytes:
@@ -276,8 +316,17 @@ class Tool:
         return self._invoke(args, ctx)
 
     def renamed(self, name: str) -> Tool:
-        """Return a copy with another name and the same `original_name`."""
+        """Return a copy with another name and the same `original_name`.
+
+        A tool with a source keeps its identity. Without a source, the new name is its identity.
+        """
         return self.replace(name=name)
+
+    def published_as(self, name: str) -> Tool:
+        """Return a copy that the model sees as `name`; identity and `original_name` stay."""
+        copy = self.replace(name=name)
+        copy._own_name = self._own_name
+        return copy
 
     def replace(self, **changes: Any) -> Tool:
         """Return a copy with some fields changed.
@@ -292,6 +341,8 @@ class Tool:
             changes.setdefault("afn", None)  # it was the twin of the old function
         copy = Tool(**{field: changes.get(field, getattr(self, field)) for field in fields})
         copy.original_name = self.original_name
+        if self.source is not None or copy.name == self.name:
+            copy._own_name = self._own_name
         if copy.fn is self.fn:
             copy._binding = self._binding
         return copy

@@ -11,7 +11,8 @@ __all__ = ["SessionRecord"]
 class SessionRecord:
     """The tools revealed to a session, in order, and the value frozen in its first turn. Safe from several threads.
 
-    A record knows tools by name only. Its reader decides whether a name still means a tool.
+    A record knows tools by identity only (`Tool.identity`), so that a tool that another source lists under the same
+    name does not take the place of a revealed one. Its reader decides whether an identity still means a tool.
 
     Example:
         >>> record = SessionRecord()
@@ -22,53 +23,66 @@ class SessionRecord:
         (('b', 'a', 'c'), ('a', 'c', 'b'))
     """
 
-    __slots__ = ("_frozen", "_last_use", "_lock", "_uses")
+    __slots__ = ("_frozen", "_last_use", "_lock", "_to_restore", "_uses")
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._last_use: dict[str, int] | None = None  # in order of reveal; None saves memory for idle sessions
         self._uses = 0
         self._frozen: object | None = None
+        self._to_restore: tuple[str, ...] = ()
 
     @property
     def revealed(self) -> tuple[str, ...]:
-        """The revealed names, in order."""
+        """The identities of the revealed tools, in order."""
         with self._lock:
             return tuple(self._last_use or ())
 
     @property
     def least_recently_used(self) -> tuple[str, ...]:
-        """The revealed names, least recently found or used first."""
+        """The identities of the revealed tools, least recently found or used first."""
         with self._lock:
             last_use = self._last_use or {}
             return tuple(sorted(last_use, key=last_use.__getitem__))
 
-    def reveal(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Add `names` and return the new ones, in order. Finding a known name again counts as a use of it."""
-        given = tuple(names)
+    def reveal(self, identities: Iterable[str]) -> tuple[str, ...]:
+        """Add `identities` and return the new ones, in order. Finding a known tool again counts as a use of it."""
+        given = tuple(identities)
         with self._lock:
             if self._last_use is None:
                 self._last_use = {}
-            added = tuple(dict.fromkeys(name for name in given if name not in self._last_use))
-            for name in given:
+            added = tuple(dict.fromkeys(one for one in given if one not in self._last_use))
+            for one in given:
                 self._uses += 1
-                self._last_use[name] = self._uses
+                self._last_use[one] = self._uses
         return added
 
-    def touch_tool(self, name: str) -> None:
-        """Count a use of `name` now. Ignore a name that is not revealed."""
+    def touch_tool(self, identity: str) -> None:
+        """Count a use of a tool now. Ignore a tool that is not revealed."""
         with self._lock:
-            if self._last_use is not None and name in self._last_use:
+            if self._last_use is not None and identity in self._last_use:
                 self._uses += 1
-                self._last_use[name] = self._uses
+                self._last_use[identity] = self._uses
 
-    def hide(self, names: Iterable[str]) -> None:
-        """Remove `names`. A name that is revealed again later counts as new and comes last."""
-        given = tuple(names)
+    def hide(self, identities: Iterable[str]) -> None:
+        """Remove tools. A tool that is revealed again later counts as new and comes last."""
+        given = tuple(identities)
         with self._lock:
             if self._last_use is not None:
-                for name in given:
-                    self._last_use.pop(name, None)
+                for identity in given:
+                    self._last_use.pop(identity, None)
+
+    def restore_later(self, names: Iterable[str]) -> None:
+        """Keep names that the next turn reveals again, when it is known which tools they mean."""
+        given = tuple(names)
+        with self._lock:
+            self._to_restore = (*self._to_restore, *given)
+
+    def take_restored(self) -> tuple[str, ...]:
+        """Return and forget the names of `restore_later`."""
+        with self._lock:
+            names, self._to_restore = self._to_restore, ()
+        return names
 
     @property
     def frozen(self) -> object | None:

@@ -22,7 +22,7 @@ class ToolSet:
         tools: The tools, in the order to keep.
 
     Raises:
-        DuplicateToolError: If two tools have the same name.
+        DuplicateToolError: If two tools have the same name or identity.
         ConfigurationError: If an item of `tools` is not a `ToolReference`.
 
     Example:
@@ -33,11 +33,12 @@ class ToolSet:
         True
     """
 
-    __slots__ = ("__weakref__", "_by_name", "_categories", "_digest", "_sources", "_tools")
+    __slots__ = ("__weakref__", "_by_identity", "_by_name", "_categories", "_digest", "_sources", "_tools")
 
     def __init__(self, tools: Iterable[ToolReference] = ()) -> None:
         self._tools = tuple(tools)
         self._by_name: dict[str, ToolReference] = {}
+        self._by_identity: dict[str, ToolReference] = {}
         self._digest: bytes | None = None
         self._sources: Mapping[str, int] | None = None
         self._categories: Mapping[str, int] | None = None
@@ -47,6 +48,12 @@ class ToolSet:
             other = self._by_name.setdefault(tool.name, tool)
             if other is not tool:
                 raise _duplicate(other, tool)
+            other = self._by_identity.setdefault(tool.identity, tool)
+            if other is not tool:
+                raise DuplicateToolError(
+                    f"the tools {other.name!r} and {tool.name!r} have the same identity {tool.identity!r}; "
+                    "give one of them another source"
+                )
         if len(self._by_name) != len(self._tools):  # the same object was given twice
             name = next(name for name, count in Counter(tool.name for tool in self._tools).items() if count > 1)
             raise _duplicate(self._by_name[name], self._by_name[name])
@@ -88,6 +95,10 @@ class ToolSet:
     def get(self, name: str) -> ToolReference | None:
         """Return the tool with this name, or None."""
         return self._by_name.get(name)
+
+    def find(self, identity: str) -> ToolReference | None:
+        """Return the tool with this identity, or None."""
+        return self._by_identity.get(identity)
 
     def __len__(self) -> int:
         return len(self._tools)

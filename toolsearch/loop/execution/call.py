@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, ToolSearchError
-from ...messages import Media, ToolCall, ToolMessage
+from ...messages import Media, ToolCall, ToolMessage, ToolVersion
 from ...observability.observer import Span
 from ...text import short_repr
 from ...text.logs import log_event
@@ -33,6 +33,7 @@ class ToolResult(NamedTuple):
     text: str
     media: tuple[Media, ...] = ()
     revealed: tuple[str, ...] | None = None
+    tools: tuple[ToolVersion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ class Invocation:
     def _converted(self, value: Any) -> ToolResult:
         from .results import convert_result
 
-        revealed = value.revealed if isinstance(value, RevealingText) else None
-        return ToolResult(*convert_result(value, self.tool), revealed)
+        revealed, tools = (value.revealed, value.tools) if isinstance(value, RevealingText) else (None, ())
+        return ToolResult(*convert_result(value, self.tool), revealed, tools)
 
 
 CallFlow = Generator[Invocation, ToolResult, ToolMessage]
@@ -93,11 +94,11 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
         raise  # a mistake of the programmer, which the model cannot fix
     except ToolArgumentError as error:
         span.error = error
-        return ToolMessage(call.id, call.name, str(error), is_error=True)
+        return ToolMessage(call.id, call.name, str(error), is_error=True, tools=(tool.version,))
     except TookTooLongError as error:
         span.error = error
         text = f"{call.name} did not answer within {tool.timeout:g} seconds; it may still be running."
-        return ToolMessage(call.id, call.name, text, is_error=True)
+        return ToolMessage(call.id, call.name, text, is_error=True, tools=(tool.version,))
     except Exception as error:
         if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
             raise
@@ -106,8 +107,9 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
         hidden = isinstance(error, ToolSearchError) and str(error) != error.public_text
         level = logging.WARNING if hidden else logging.DEBUG
         log_event(logger, level, "tool_failed", {"tool": call.name}, error=error, show_text=False)
-        return ToolMessage(call.id, call.name, _answer_text(call, error, batch), is_error=True)
-    return ToolMessage(call.id, call.name, result.text, media=result.media, revealed=result.revealed)
+        return ToolMessage(call.id, call.name, _answer_text(call, error, batch), is_error=True, tools=(tool.version,))
+    tools = (tool.version,) if result.revealed is None else result.tools
+    return ToolMessage(call.id, call.name, result.text, media=result.media, revealed=result.revealed, tools=tools)
 
 
 def unknown_tool_text(name: str, known: list[str]) -> str:

@@ -44,8 +44,11 @@ class Gateway:
             references = ToolSet(tool.reference for tool in tools)
             self._set = (tools, references)
         pinned = [tool.name for tool in tools if self._pins.match(tool)]
-        turn = self._disclosure.open(session, references, pinned=pinned)
-        return GatewayTurn(turn, {tool.name: tool for tool in tools})
+        by_name = {tool.name: tool for tool in tools}
+        turn = self._disclosure.open(
+            session, references, pinned=pinned, fingerprint=lambda name: by_name[name].fingerprint
+        )
+        return GatewayTurn(turn, by_name)
 
 
 class GatewayTurn:

@@ -40,6 +40,8 @@ class ToolOptions(TypedDict, total=False):
     concurrent: bool
     timeout: float | None
     result_converter: ResultConverter | None
+    annotations: Mapping[str, Any] | None
+    output_schema: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)

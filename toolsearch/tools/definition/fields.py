@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ...errors import ConfigurationError
@@ -14,6 +15,7 @@ from ..names import words_of
 from .signature import is_async
 
 __all__ = [
+    "coerce_json_object",
     "coerce_parameters",
     "coerce_tags",
     "name_in_words",
@@ -81,6 +83,20 @@ def coerce_parameters(name: str, parameters: object) -> tuple[Mapping[str, Any],
     except ValueError as error:
         raise ConfigurationError(f"{expected} that can be written as JSON: {error}") from error
     return schema, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def coerce_json_object(name: str, field: str, value: object) -> Mapping[str, Any] | None:
+    """Return a read-only copy of a JSON object, or None for None."""
+    if value is None:
+        return None
+    expected = f"tool {name!r}: {field} must be a JSON object"
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"{expected}, got {short_repr(value)}")
+    try:
+        canonical_json(dict(value))
+    except ValueError as error:
+        raise ConfigurationError(f"{expected} that can be written as JSON: {error}") from error
+    return MappingProxyType(dict(value))
 
 
 def name_in_words(name: str) -> str:
