@@ -59,8 +59,9 @@ class ToolSearchError(Exception):
     """Base class of every error that this library raises. Every subclass can be copied and pickled.
 
     Attributes:
-        response: The turn so far, as a `ChatResponse`, if a request to the model failed in the tool-calling loop: its
-            messages and the usage of all its rounds. Otherwise None.
+        response: The turn so far, as a `ChatResponse`, if the error ended a turn: its messages, the tool calls that
+            were started, and the usage of all its rounds. Otherwise None. `partial_response` returns it for other
+            exceptions too.
         rejected: The `ChatResponse` of the model that the error is about, or None. It is part of `response`.
     """
 

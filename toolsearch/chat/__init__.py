@@ -17,8 +17,10 @@ from .responses import ChatResponse
 from .search_report import SearchRecord, ToolSearchReport
 from .tokens import CounterName, EstimateTokenCounter, TiktokenCounter, TokenCounter, count_json, token_counter
 from .turn_memory import TurnMemory, TurnMemoryProvider
+from .turn_record import BatchRecord, TurnRecord, partial_response
 
 __all__ = [
+    "BatchRecord",
     "ChatChunk",
     "ChatModel",
     "ChatRequest",
@@ -41,7 +43,9 @@ __all__ = [
     "TurnFinished",
     "TurnMemory",
     "TurnMemoryProvider",
+    "TurnRecord",
     "count_json",
     "event_from_dict",
+    "partial_response",
     "token_counter",
 ]

@@ -13,6 +13,7 @@ from ..messages import Message
 if TYPE_CHECKING:
     from ..tools.tool_type import Tool
     from .turn_memory import TurnMemory
+    from .turn_record import TurnRecord
 
 __all__ = ["ChatRequest", "OutputSchema"]
 
@@ -51,6 +52,7 @@ class ChatRequest:
         buffered: Whether streamed text is held back until the advisor that set this returns its response. Then the
             text of that response is streamed, and nothing of rejected answers or earlier rounds.
         memory: Set by the client if an advisor inside the tool-calling loop stores the conversation.
+        record: Set by the driver: what happened in this turn so far.
 
     Example:
         >>> from toolsearch.messages import UserMessage
@@ -68,6 +70,7 @@ class ChatRequest:
     output_schema: OutputSchema | None = None
     buffered: bool = False
     memory: TurnMemory | None = field(default=None, repr=False, compare=False)
+    record: TurnRecord | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))

@@ -35,11 +35,13 @@ class ChatResponse(Serializable, Generic[OutputT]):
             exactly one.
         usage: Token counts, summed over the rounds of the turn.
         finish_reason: Why the turn ended: the provider's word (``stop``, ``length``, ``tool_calls``, ...),
-            ``return_direct`` or ``tool_call_limit``.
+            ``return_direct`` or ``tool_call_limit``. A turn that did not end well has ``error`` or ``interrupted``.
         candidates: All answers if the provider returned several; `messages` contains the chosen one.
         tool_search: What tool search did in this turn; None without tool search.
         output: The answer as the type given by ``output_type=``. None if no type was requested, or if the turn ended
             with tool calls or tool results instead of an answer.
+        started_calls: The tool calls that were started, for a turn that did not end well, see `partial_response`.
+        unfinished_calls: Those of them that did not finish. They may have taken effect.
         raw: The provider's own response object of the last round.
         streamed_in: Set by the drivers: the id of the turn in whose stream the text was already sent.
 
@@ -54,6 +56,8 @@ class ChatResponse(Serializable, Generic[OutputT]):
     candidates: Sequence[AssistantMessage] = ()
     tool_search: ToolSearchReport | None = None
     output: OutputT = cast("Any", None)  # noqa: RUF009
+    started_calls: Sequence[ToolCall] = ()
+    unfinished_calls: Sequence[ToolCall] = ()
     raw: Any = field(default=None, repr=False, metadata=NOT_SERIALIZED)
     streamed_in: bytes | None = field(default=None, repr=False, compare=False, metadata=NOT_SERIALIZED)
 

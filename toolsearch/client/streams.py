@@ -33,6 +33,15 @@ class _Stream:
             raise StreamStateError("response is available only after the stream is read to its end")
         return self._turn.response
 
+    @property
+    def partial(self) -> ChatResponse:
+        """The turn so far, at any time: while it runs, after it failed, and after the stream was closed.
+
+        It has the messages, the text streamed so far as the last message, and the tool calls that were started. Every
+        tool call has a result, so the messages can be sent again. It is `response` once the turn is complete.
+        """
+        return self._turn.partial()
+
     def _start(self) -> None:
         if self._started:
             raise StreamStateError(

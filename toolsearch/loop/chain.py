@@ -11,9 +11,10 @@ from typing import Any, TypeAlias, cast
 from ..chat.events import ChatChunk
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
+from ..chat.turn_record import TurnRecord, attach_response
 from ..errors import ConfigurationError
 from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory
-from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, Sleep
+from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, Sleep, ToolBatchResult
 
 __all__ = ["CallModel", "Chain", "ChunkPath", "Operation", "Show", "run_chain"]
 
@@ -149,20 +150,26 @@ def run_chain(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath
         depth: Number of advisors outside.
     """
     if depth == len(advisors):
+        if request.record is not None:
+            request.record.begin_answer(request.messages)
         response: ChatResponse = yield CallModel(request)
+        if request.record is not None:
+            request.record.end_answer(response)
         if path is not None and response.streamed_in != path.turn_id:  # an answer that did not arrive in chunks
-            response = yield from _show(path, response, path.show(depth, _split((), response.text)))
+            response = yield from _show(path, request.record, response, path.show(depth, _split((), response.text)))
         return response
     response = yield from _run_advisor(advisors, request, path, depth)
     if path is not None:
-        response = yield from _show(path, response, path.accept(depth, response))
+        response = yield from _show(path, request.record, response, path.accept(depth, response))
     return response
 
 
 def _show(
-    path: ChunkPath, response: ChatResponse, chunks: tuple[ChatChunk, ...]
+    path: ChunkPath, record: TurnRecord | None, response: ChatResponse, chunks: tuple[ChatChunk, ...]
 ) -> Generator[Operation, Any, ChatResponse]:
     if chunks:
+        if record is not None:
+            record.show("".join(chunk.text for chunk in chunks))
         yield Show(chunks)
     return response if response.streamed_in == path.turn_id else response.replace(streamed_in=path.turn_id)
 
@@ -184,6 +191,8 @@ def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkP
             try:
                 result = yield from _perform(advisors, request, effect, path, depth)
             except Exception as error:
+                if request.record is not None:
+                    attach_response(error, request.record)
                 effect = flow.throw(error)
             else:
                 effect = flow.send(result)
@@ -202,13 +211,30 @@ def _perform(
     if isinstance(effect, ChatRequest):
         if path is not None:
             path.hold(depth, buffered=effect.buffered and not request.buffered)
-        return (yield from run_chain(advisors, effect, path, depth + 1))
-    if isinstance(effect, RunTools | Perform | Sleep | Emit):
+        if effect.record is None and request.record is not None:  # an advisor made a new request
+            effect = effect.replace(record=request.record)
+        response = yield from run_chain(advisors, effect, path, depth + 1)
+        if request.record is not None:
+            request.record.accept(response)
+        return response
+    if isinstance(effect, RunTools):
+        return (yield from _run_tools(effect, request.record))
+    if isinstance(effect, Perform | Sleep | Emit):
         return (yield effect)
     raise ConfigurationError(
         f"{_name(advisors[depth])}.advise must yield a ChatRequest, RunTools, Perform, Sleep or Emit, "
         f"got {type(effect).__name__}"
     )
+
+
+def _run_tools(effect: RunTools, record: TurnRecord | None) -> Generator[Operation, Any, Any]:
+    if record is None:
+        return (yield effect)
+    sent = effect.request.messages
+    record.begin_batch(effect.calls, answers=effect.answers, message=effect.message, sent=sent)
+    batch: ToolBatchResult = yield effect
+    record.end_batch(batch.messages)
+    return batch
 
 
 def _name(advisor: Advisor) -> str:

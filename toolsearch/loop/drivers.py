@@ -63,7 +63,7 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
         case RunTools():
             yield from (ToolStarted(call) for call in operation.calls)
             with turn.current():
-                batch = run_batch(operation, turn.observer)
+                batch = run_batch(operation, turn.observer, turn.record.batch)
             yield from _finished(operation, batch)
             return batch
         case Perform(fn):
@@ -160,7 +160,7 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
                 return response
         case RunTools():
             with turn.current():
-                return await arun_batch(operation, turn.observer)
+                return await arun_batch(operation, turn.observer, turn.record.batch)
         case Perform(fn):
             with turn.current():
                 return await _aperform(fn)

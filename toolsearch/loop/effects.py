@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..chat.events import StreamEvent
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
-from ..messages import ToolCall, ToolMessage
+from ..messages import AssistantMessage, ToolCall, ToolMessage
 
 if TYPE_CHECKING:
     from ..tools.tool_type import Tool
@@ -44,6 +44,8 @@ class RunTools:
             other exceptions are answered to the model.
         on_error: Function that returns the text for an exception that is answered. By default, the text is the type
             and message of the exception.
+        message: The assistant message with the calls, for the record of the turn. By default it is the latest response
+            that the advisor received.
 
     Example:
         >>> from toolsearch.tools.tool_type import Tool
@@ -61,6 +63,7 @@ class RunTools:
     answers: Mapping[int, ToolMessage] = field(default_factory=dict)
     raise_on_error: bool | tuple[type[Exception], ...] = False
     on_error: Callable[[ToolCall, Exception], str] | None = None
+    message: AssistantMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)

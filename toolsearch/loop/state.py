@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..chat.requests import ChatRequest
-from ..chat.responses import ChatResponse
 from ..chat.turn_memory import TurnMemory
 from ..messages import Message, ToolCall, ToolMessage, Usage
 from ..tools.tool_type import Tool
@@ -65,13 +64,3 @@ class LoopState:
     def conversation(self, request: ChatRequest) -> Sequence[Message]:
         """Return the messages that the model receives if this round sends `request`."""
         return request.messages if self.memory is None else self.memory.conversation(request.messages)
-
-    def turn_so_far(self, rejected: ChatResponse | None = None) -> ChatResponse:
-        """Return the messages and the usage of the turn so far as a response.
-
-        Args:
-            rejected: A response of this round that was not accepted. Its message and its usage are added.
-        """
-        if rejected is None:
-            return ChatResponse(messages=self.produced, usage=self.usage, finish_reason="error")
-        return rejected.replace(messages=(*self.produced, rejected.message), usage=self.usage + rejected.usage)

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
-from ..errors import ConfigurationError, ToolSearchError
+from ..errors import ConfigurationError
 from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage
 from ..text import short_repr
 from ..tools.argument_types import validate_type
@@ -186,11 +186,7 @@ class ToolCallingAdvisor:
                 if state.memory is not None:
                     state.memory.next_round(request.messages)
                 outgoing = yield from run_hook(self.before_call(state, request), ChatRequest, "before_call")
-                try:
-                    response = yield outgoing
-                except ToolSearchError as error:
-                    error.response = state.turn_so_far(error.rejected)
-                    raise
+                response = yield outgoing
                 response = yield from run_hook(self.after_call(state, response), ChatResponse, "after_call")
                 state.usage += response.usage
                 state.produced.append(response.message)
@@ -238,6 +234,7 @@ class ToolCallingAdvisor:
             answers=answers,
             raise_on_error=self.raise_on_error,
             on_error=self.on_error,
+            message=_latest_answer(state),
         )
         return batch, limit_text
 
@@ -268,6 +265,11 @@ def _intercept_calls(
     """Return the answers to calls that are answered before they run, by position."""
     found = {position: intercept(call) for position, call in enumerate(calls) if position not in answered}
     return {position: answer for position, answer in found.items() if answer is not None}
+
+
+def _latest_answer(state: LoopState) -> AssistantMessage | None:
+    last = state.produced[-1] if state.produced else None
+    return last if isinstance(last, AssistantMessage) else None
 
 
 def _end_without_model(response: ChatResponse, batch: ToolBatchResult, limit_text: str) -> ChatResponse:

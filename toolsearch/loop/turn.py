@@ -11,6 +11,7 @@ from ..chat.events import ChatChunk, RoundStarted
 from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
+from ..chat.turn_record import TurnRecord, attach_response
 from ..observability.observer import ObservedRound, ObservedTurn, Observer, Span, start_span
 from ..tools.tool_type import Tool
 from .advisor import Advisor
@@ -43,6 +44,7 @@ class Turn:
 
     Attributes:
         response: The response of the turn, or None until the turn is over.
+        record: What happened in the turn so far.
     """
 
     def __init__(
@@ -61,12 +63,14 @@ class Turn:
         self.clock = clock
         self.streaming = streaming
         self.response: ChatResponse | None = None
+        self.record = TurnRecord()
+        self._error: Exception | None = None
         self._rounds = 0
         self._context = contextvars.copy_context()
         self._depth = len(advisors)
         self._path = ChunkPath(advisors) if streaming else None
-        self._chain = _list_tools_and_run(advisors, request, self._path, tools)
-        self._request = request
+        self._request = request.replace(record=self.record)
+        self._chain = _list_tools_and_run(advisors, self._request, self._path, tools)
         self._span = Span()
         self._attached: AbstractContextManager[object] = nullcontext()
 
@@ -107,6 +111,9 @@ class Turn:
         Args:
             error: The exception that ended the turn, or None if the turn is complete.
         """
+        if error is not None and self.response is None:
+            self._error = error if isinstance(error, Exception) else None
+            attach_response(error, self.record)
         try:
             self._context.run(self._close_chain)
         finally:
@@ -134,7 +141,7 @@ class Turn:
         if self._path is None or not chunk.text:
             return ()
         visible = ChatChunk(chunk.text, raw=chunk.raw) if chunk.tool_calls else chunk
-        return tuple(self._path.push(visible, self._depth))
+        return self._record_shown(tuple(self._path.push(visible, self._depth)))
 
     @property
     def stream_id(self) -> bytes | None:
@@ -143,7 +150,16 @@ class Turn:
 
     def end_answer(self) -> tuple[ChatChunk, ...]:
         """Return the chunks that the caller sees when the answer of the model is complete."""
-        return tuple(self._path.close(self._depth)) if self._path is not None else ()
+        return self._record_shown(tuple(self._path.close(self._depth))) if self._path is not None else ()
+
+    def partial(self) -> ChatResponse:
+        """Return the response of the turn, or the turn so far."""
+        return self.response or self.record.partial(self._error, with_text=True)
+
+    def _record_shown(self, chunks: tuple[ChatChunk, ...]) -> tuple[ChatChunk, ...]:
+        for chunk in chunks:
+            self.record.show(chunk.text)
+        return chunks
 
 
 def _list_tools_and_run(

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ...chat.turn_record import BatchRecord, TurnRecord
 from ...errors import AsyncCallableError, TookTooLongError
-from ...messages import ToolCall, ToolMessage
+from ...messages import ToolMessage
 from ...observability.observer import ObservedToolCall, Observer, start_span
 from ...tools.threads import run_in_worker_thread
 from ..effects import RunTools, ToolBatchResult
@@ -67,7 +68,8 @@ def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
     return ToolBatchResult(tuple(messages), direct)
 
 
-def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
+def _run_call(position: int, batch: RunTools, observer: Observer | None, record: BatchRecord) -> ToolMessage:
+    call = batch.calls[position]
     with (
         start_span(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as span,
         span.current(),
@@ -76,6 +78,7 @@ def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> Too
         try:
             invocation = next(flow)
             while True:
+                record.start(position)
                 try:
                     result = _invoke(invocation)
                 except Exception as error:
@@ -85,6 +88,7 @@ def _run_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> Too
         except StopIteration as stop:
             message: ToolMessage = stop.value
             span.result = message
+            record.finish(position, message)
             return message
         finally:
             flow.close()
@@ -120,7 +124,7 @@ def _start_daemon(context: contextvars.Context, work: Callable[[], None]) -> thr
     return thread
 
 
-def run_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchResult:
+def run_batch(batch: RunTools, observer: Observer | None = None, record: BatchRecord | None = None) -> ToolBatchResult:
     """Execute a batch with threads. The first lane, and so a single call, runs on the caller's thread.
 
     Raises:
@@ -131,6 +135,7 @@ def run_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchRes
             raise AsyncCallableError(
                 f"tool {call.name!r} must not be async in call() and stream(); use acall() or astream()"
             )
+    record = record or TurnRecord().begin_batch(batch.calls)
     lanes = deque(_group_into_lanes(batch))
     outcomes: dict[int, _Outcome] = {}
     stop: list[BaseException] = []
@@ -141,8 +146,9 @@ def run_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchRes
                 if stop:
                     return
                 try:
-                    outcomes[position] = _run_call(batch.calls[position], batch, observer)
+                    outcomes[position] = _run_call(position, batch, observer, record)
                 except Exception as error:
+                    record.fail(position)
                     outcomes[position] = error
                 except BaseException as error:  # Ctrl-C, sys.exit: nothing more is begun
                     stop.append(error)
@@ -168,7 +174,8 @@ def _next_lane(lanes: deque[list[int]]) -> list[int] | None:
         return None
 
 
-async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None) -> ToolMessage:
+async def _arun_call(position: int, batch: RunTools, observer: Observer | None, record: BatchRecord) -> ToolMessage:
+    call = batch.calls[position]
     with (
         start_span(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as span,
         span.current(),
@@ -177,6 +184,7 @@ async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None)
         try:
             invocation = next(flow)
             while True:
+                record.start(position)
                 try:
                     result = await _ainvoke(invocation)
                 except Exception as error:
@@ -186,6 +194,7 @@ async def _arun_call(call: ToolCall, batch: RunTools, observer: Observer | None)
         except StopIteration as stop:
             message: ToolMessage = stop.value
             span.result = message
+            record.finish(position, message)
             return message
         finally:
             flow.close()
@@ -206,10 +215,13 @@ async def _ainvoke(invocation: Invocation) -> ToolResult:
     raise TookTooLongError
 
 
-async def arun_batch(batch: RunTools, observer: Observer | None = None) -> ToolBatchResult:
+async def arun_batch(
+    batch: RunTools, observer: Observer | None = None, record: BatchRecord | None = None
+) -> ToolBatchResult:
     """Execute a batch with tasks. Sync tools run in worker threads with a copy of the context variables."""
     import anyio
 
+    record = record or TurnRecord().begin_batch(batch.calls)
     lanes = _group_into_lanes(batch)
     outcomes: dict[int, _Outcome] = {}
     stop: list[BaseException] = []
@@ -217,8 +229,9 @@ async def arun_batch(batch: RunTools, observer: Observer | None = None) -> ToolB
     async def work(lane: list[int], scope: anyio.CancelScope) -> None:
         for position in lane:
             try:
-                outcomes[position] = await _arun_call(batch.calls[position], batch, observer)
+                outcomes[position] = await _arun_call(position, batch, observer, record)
             except Exception as error:
+                record.fail(position)
                 outcomes[position] = error
             except BaseException as error:  # such as SystemExit, or the cancellation of a tool: the turn ends
                 stop.append(error)
