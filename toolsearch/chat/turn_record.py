@@ -61,8 +61,8 @@ class BatchRecord:
         ['send_mail']
     """
 
-    def __init__(self, round: _Round, positions: Sequence[int]) -> None:
-        self._round = round
+    def __init__(self, executed: _Round, positions: Sequence[int]) -> None:
+        self._round = executed
         self._positions = positions
 
     def start(self, position: int) -> None:
@@ -130,7 +130,7 @@ class TurnRecord:
     @property
     def tools_started(self) -> int:
         """The number of tool calls so far that were started."""
-        return sum(len(round.started) for round in self._rounds)
+        return sum(len(one.started) for one in self._rounds)
 
     @property
     def text_shown(self) -> str:
@@ -172,8 +172,8 @@ class TurnRecord:
             message: The assistant message with the calls. By default it is the latest response that has these calls.
             sent: The messages of the request of the round. If they hold the calls, the caller has the message.
         """
-        round, positions = self._find_round(tuple(calls), message, sent)
-        self._batch = BatchRecord(round, positions)
+        one, positions = self._find_round(tuple(calls), message, sent)
+        self._batch = BatchRecord(one, positions)
         for position, answer in (answers or {}).items():
             self._batch.finish(position, answer)
         return self._batch
@@ -199,9 +199,9 @@ class TurnRecord:
         last = rejected or self._answer
         messages: list[Message] = []
         known = set() if last is None else {m.tool_call_id for m in last.messages if isinstance(m, ToolMessage)}
-        for round in rounds:
-            if not known or not {call.id for call in round.calls} <= known:
-                messages += round.messages()
+        for one in rounds:
+            if not known or not {call.id for call in one.calls} <= known:
+                messages += one.messages()
         if last is not None:
             messages += last.messages
             messages += _answer_open_calls(last.messages)
@@ -210,8 +210,8 @@ class TurnRecord:
         changes: dict[str, Any] = {
             "messages": messages,
             "usage": self._usage,
-            "started_calls": tuple(round.calls[at] for round in rounds for at in sorted(round.started)),
-            "unfinished_calls": tuple(call for round in rounds for call in round.unfinished()),
+            "started_calls": tuple(one.calls[at] for one in rounds for at in sorted(one.started)),
+            "unfinished_calls": tuple(call for one in rounds for call in one.unfinished()),
         }
         if rejected is not None:
             return rejected.replace(**changes)
@@ -220,7 +220,7 @@ class TurnRecord:
 
     def completed_rounds(self, *, since: int = 0) -> tuple[Message, ...]:
         """Return the messages of the rounds whose tool calls were executed, with a result for each call."""
-        return tuple(message for round in self._rounds[since:] for message in round.messages())
+        return tuple(message for one in self._rounds[since:] for message in one.messages())
 
     def store_later(self, owner: object, store: Callable[[], Any]) -> Callable[[], Any] | None:
         """Register a function that stores the turn, called if the turn ends before `stored`.
@@ -254,11 +254,11 @@ class TurnRecord:
         if message is None and not any(isinstance(m, AssistantMessage) and _has_calls(m, calls) for m in sent):
             message = AssistantMessage("", calls)
         self._answer = None
-        round = _Round(message, calls if message is None else message.tool_calls)
+        one = _Round(message, calls if message is None else message.tool_calls)
         if message is not None and not _has_calls(message, calls):
-            round.calls = calls
-        self._rounds.append(round)
-        return round, _positions(round.calls, calls)
+            one.calls = calls
+        self._rounds.append(one)
+        return one, _positions(one.calls, calls)
 
     def _adopt_results(self, messages: Sequence[Message]) -> None:
         """Take over results that the loop of the application made itself, from the request of the next round."""
@@ -267,11 +267,11 @@ class TurnRecord:
             self._rounds.append(_Round(answer, answer.tool_calls, set(range(len(answer.tool_calls)))))
         if not self._rounds or len(self._rounds[-1].results) == len(self._rounds[-1].calls):
             return
-        round = self._rounds[-1]
+        one = self._rounds[-1]
         results = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
-        for at, call in enumerate(round.calls):
-            if at not in round.results and call.id in results:
-                round.results[at] = results[call.id]
+        for at, call in enumerate(one.calls):
+            if at not in one.results and call.id in results:
+                one.results[at] = results[call.id]
 
 
 def attach_response(error: BaseException, record: TurnRecord) -> None:
