@@ -12,7 +12,7 @@ pytest.importorskip("mcp")
 
 
 from toolsearch.mcp import McpToolError, McpTools
-from toolsearch.mcp.client.results import convert_result
+from toolsearch.mcp.client.results import convert_result, returns_value
 from toolsearch.messages import Media
 from toolsearch.tools.tool_type import ToolContext
 
@@ -93,3 +93,28 @@ def test_text_is_preferred_to_structured_content() -> None:
 
     result = CallToolResult(content=[TextContent(text="21 degrees")], structured_content={"degrees": 21})
     assert convert_result(result, server="s", tool="t") == "21 degrees"
+
+
+@pytest.mark.parametrize(("structured", "expected"), [({"result": None}, None), ({"result": 0}, {"result": 0})])
+def test_a_wrapped_none_is_none(structured: object, expected: object) -> None:
+    from mcp_types import CallToolResult
+
+    result = CallToolResult(content=[], structured_content=structured)
+    assert convert_result(result, server="s", tool="t") == expected
+
+
+def test_empty_text_is_preferred_to_structured_content() -> None:
+    from mcp_types import CallToolResult, TextContent
+
+    result = CallToolResult(content=[TextContent(text="")], structured_content={"result": ""})
+    assert convert_result(result, server="s", tool="t") == ""
+
+
+@pytest.mark.parametrize(
+    ("result", "declares"),
+    [({"type": "null"}, False), ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, True), ({}, True)],
+)
+def test_the_output_schema_says_whether_none_is_a_value(result: object, declares: bool) -> None:
+    assert returns_value({"type": "object", "properties": {"result": result}}) is declares
+    assert returns_value({"type": "object"})
+    assert not returns_value(None)

@@ -3,6 +3,7 @@
 from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory
 from .clock import Clock, SystemClock
 from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, Sleep, ToolBatchResult
+from .execution.results import convert_result
 from .hooks import Hook
 from .limits import ToolCallLimits
 from .resolver import ChainedToolResolver, StaticToolResolver, ToolResolver
@@ -30,5 +31,6 @@ __all__ = [
     "ToolCallLimits",
     "ToolCallingAdvisor",
     "ToolResolver",
+    "convert_result",
     "has_tool_calls",
 ]

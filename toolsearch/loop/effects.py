@@ -65,6 +65,11 @@ class RunTools:
     on_error: Callable[[ToolCall, Exception], str] | None = None
     message: AssistantMessage | None = None
 
+    def raises(self, error: Exception) -> bool:
+        """Return whether the exception of a tool is raised instead of answered."""
+        types = self.raise_on_error
+        return types if isinstance(types, bool) else isinstance(error, types)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolBatchResult:

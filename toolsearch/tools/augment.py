@@ -123,6 +123,7 @@ class AugmentedTools(Generic[FieldsT]):
                 return await inner.acall(rest, context)
 
             changes: dict[str, Any] = {"fn": arun} if tool.is_async else {"fn": run, "afn": arun if tool.afn else None}
+            changes["returns_value"] = tool.returns_value
             self._augmented_tools[tool] = tool.replace(parameters=parameters, **changes)
         return self._augmented_tools[tool]
 

@@ -18,17 +18,31 @@ from ..text import short_repr
 from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolMark, ToolOptions, mark_of, tool
 from .definition.fields import (
+    coerce_arguments,
     coerce_json_object,
     coerce_parameters,
     coerce_tags,
     name_in_words,
     validate_async_twin,
     validate_function,
+    validate_result_options,
     validate_text,
     validate_timeout,
 )
-from .definition.signature import Binding, bind_by_name, default_name, docstring, is_async, origin, takes_anything
+from .definition.signature import (
+    Binding,
+    bind_by_name,
+    declares_value,
+    default_name,
+    docstring,
+    is_async,
+    is_awaitable,
+    origin,
+    takes_anything,
+)
 from .threads import run_in_worker_thread
+
+_LAZY_TYPES = (types.GeneratorType, map, filter, zip)
 
 __all__ = ["ResultConverter", "Tool", "ToolContext", "ToolOptions", "tool"]
 
@@ -50,7 +64,11 @@ class Tool:
         concurrent: Whether the tool can run at the same time as other tool calls of one batch.
         timeout: Seconds after which the model gets an error as the tool result. A sync function continues in its
             thread.
-        result_converter: Converts what the function returns to the text for the model.
+        result_converter: Converts what the function returns to the text for the model: ``value -> text`` or
+            ``(value, tool) -> text``. `toolsearch.loop.convert_result` is the default one.
+        returns_value: Whether None is a value. Then the model reads ``null``, else "Done". By default, whether the
+            function's return annotation is present and not None.
+        max_result_tokens: Tokens after which a result is cut. None means the limit of the loop, `math.inf` no limit.
         afn: An async twin of a sync `fn`, with the same parameters. Async calls await it instead of running `fn` in a
             thread, so that cancelling reaches it.
         annotations: What the source says about the tool, such as the hints of MCP. Nothing is decided by it.
@@ -76,6 +94,7 @@ class Tool:
         "_fingerprint",
         "_own_name",
         "_reference",
+        "_returns_value",
         "_schema_digest",
         "afn",
         "annotations",
@@ -83,6 +102,7 @@ class Tool:
         "description",
         "fn",
         "is_async",
+        "max_result_tokens",
         "name",
         "original_name",
         "output_schema",
@@ -109,6 +129,8 @@ class Tool:
         concurrent: bool = True,
         timeout: float | None = None,
         result_converter: ResultConverter | None = None,
+        returns_value: bool | None = None,
+        max_result_tokens: float | None = None,
         afn: Callable[..., Any] | None = None,
         annotations: Mapping[str, Any] | None = None,
         output_schema: Mapping[str, Any] | None = None,
@@ -119,6 +141,8 @@ class Tool:
         validate_async_twin(name, fn, afn)
         validate_timeout(name, timeout)
         self.name = self.original_name = self._own_name = name
+        validate_result_options(name, returns_value, max_result_tokens)
+
         self.fn = fn
         self.afn = afn
         self.is_async = is_async(fn)
@@ -137,6 +161,8 @@ class Tool:
         self.result_converter = result_converter
         self.annotations = coerce_json_object(name, "annotations", annotations)
         self.output_schema = coerce_json_object(name, "output_schema", output_schema)
+        self.max_result_tokens = max_result_tokens
+        self._returns_value = returns_value
         self._reference: ToolReference | None = None
         self._definition_digest: bytes | None = None
         self._fingerprint: str | None = None
@@ -268,15 +294,22 @@ class Tool:
         return f"function {origin(self.fn)}" if self.fn is not None else "a definition without a function"
 
     @property
+    def returns_value(self) -> bool:
+        """True if None is a value that the tool returns, and not the absence of a value."""
+        if self._returns_value is None:
+            self._returns_value = declares_value(self.fn)
+        return self._returns_value
+
+    @property
     def awaits(self) -> bool:
         """True if `acall` awaits a coroutine of the function instead of running it in a worker thread."""
         return self.is_async or self.afn is not None
 
-    def call(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
+    def call(self, args: Mapping[str, Any] | str | None = None, ctx: ToolContext | None = None) -> Any:
         """Run the tool in this thread and return the function's value.
 
         Args:
-            args: The arguments by name, as JSON values.
+            args: The arguments by name, as JSON values, or the JSON text of an object.
             ctx: The context for the tool; by default an empty one.
 
         Raises:
@@ -287,19 +320,19 @@ class Tool:
         if self.is_async:
             raise AsyncCallableError(self._async_message())
         result = self._invoke(args, ctx)
-        if inspect.isawaitable(result):
+        if is_awaitable(result):
             if inspect.iscoroutine(result):
                 result.close()
             raise AsyncCallableError(self._async_message())
         return result
 
-    async def acall(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
+    async def acall(self, args: Mapping[str, Any] | str | None = None, ctx: ToolContext | None = None) -> Any:
         """Run the tool and return the function's value. A sync function runs in a worker thread.
 
         Context variables are copied to the thread. Cancelling abandons it: a thread cannot be stopped.
 
         Args:
-            args: The arguments by name, as JSON values.
+            args: The arguments by name, as JSON values, or the JSON text of an object.
             ctx: The context for the tool; by default an empty one.
 
         Raises:
@@ -309,9 +342,9 @@ class Tool:
         if self.awaits:
             return await self._invoke(args, ctx, self.afn)
         result = await run_in_worker_thread(partial(self.begin, args, ctx))
-        return await result if inspect.isawaitable(result) else result
+        return await result if is_awaitable(result) else result
 
-    def begin(self, args: Mapping[str, Any] | None = None, ctx: ToolContext | None = None) -> Any:
+    def begin(self, args: Mapping[str, Any] | str | None = None, ctx: ToolContext | None = None) -> Any:
         """Call the function in this thread and return its value, which can be an awaitable."""
         return self._invoke(args, ctx)
 
@@ -339,7 +372,9 @@ class Tool:
             raise ConfigurationError(f"Tool does not have the field {', '.join(map(repr, unknown))}")
         if "fn" in changes:
             changes.setdefault("afn", None)  # it was the twin of the old function
-        copy = Tool(**{field: changes.get(field, getattr(self, field)) for field in fields})
+            changes.setdefault("returns_value", None)
+        kept = {field: getattr(self, field) for field in fields if field not in changes and field != "returns_value"}
+        copy = Tool(**{"returns_value": self._returns_value, **kept, **changes})
         copy.original_name = self.original_name
         if self.source is not None or copy.name == self.name:
             copy._own_name = self._own_name
@@ -362,16 +397,17 @@ class Tool:
         return described.parameters, described.description
 
     def _invoke(
-        self, args: Mapping[str, Any] | None, ctx: ToolContext | None, twin: Callable[..., Any] | None = None
+        self, args: Mapping[str, Any] | str | None, ctx: ToolContext | None, twin: Callable[..., Any] | None = None
     ) -> Any:
         if self.fn is None:
             raise ConfigurationError(f"tool {self.name!r} is a definition without a function; pass fn=...")
         if self._binding is None:
             self._binding = bind_by_name(self.fn)
         context = ctx if ctx is not None else ToolContext(tool_name=self.name)
-        positional, keywords = self._binding(args or {}, context)
+        positional, keywords = self._binding(coerce_arguments(self.name, args), context)
         result = (twin or self.fn)(*positional, **keywords)
-        return list(result) if isinstance(result, types.GeneratorType) else result
+        # By type, because an object can fail when it is asked for its class.
+        return list(result) if type(result) in _LAZY_TYPES else result
 
     def _async_message(self) -> str:
         return f"tool {self.name!r} is async; use acall or astream of the client, or acall of the tool"

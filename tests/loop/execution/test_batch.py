@@ -165,11 +165,26 @@ def test_media_stay_with_their_result(execute):
     assert message.media == (picture,)
 
 
-def test_an_error_of_a_converter_is_answered(execute):
+def test_an_error_of_a_converter_is_not_a_failure_of_the_tool(execute, caplog):
     tool = Tool("give", fn=lambda: 1, result_converter=lambda value: value / 0)
     (message,) = execute(("give", {}), tools=[tool]).messages
-    assert message.is_error
-    assert message.text.startswith("ZeroDivisionError")
+    assert (message.text, message.is_error) == ("give ran; its result of type int cannot be shown.", False)
+    assert "toolsearch.result_not_shown tool=give error_type=ZeroDivisionError" in caplog.text
+
+
+def test_an_error_of_a_converter_can_be_raised(execute):
+    tool = Tool("give", fn=lambda: 1, result_converter=lambda value: value / 0)
+    with pytest.raises(ZeroDivisionError):
+        execute(("give", {}), tools=[tool], raise_on_error=True)
+
+
+def test_running_out_of_memory_is_raised(execute):
+    def fill() -> None:
+        """Fail."""
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        execute(("fill", {}), tools=[Tool.from_function(fill)])
 
 
 @pytest.mark.parametrize("arguments", ["", "  ", "{}", "null"])

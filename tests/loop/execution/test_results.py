@@ -1,5 +1,6 @@
 """Conversion of return values of tools for the model."""
 
+import concurrent.futures
 import dataclasses
 import datetime
 import decimal
@@ -7,7 +8,9 @@ import enum
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given
@@ -15,7 +18,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from toolsearch.errors import ConfigurationError
-from toolsearch.loop.execution.results import convert_result
+from toolsearch.loop import convert_result
+from toolsearch.loop.execution.results import apply_converter
 from toolsearch.messages import Media
 from toolsearch.tools.tool_type import Tool
 
@@ -23,7 +27,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
 
 
 def convert(value, **options):
-    return convert_result(value, Tool("act", fn=lambda: None, **options))
+    return apply_converter(value, Tool("act", fn=lambda: None, **options))
 
 
 class Colour(enum.Enum):
@@ -83,12 +87,79 @@ def test_other_objects_become_their_text():
     assert convert(ValueError("no")) == ('"no"', ())
 
 
-def test_an_object_without_text_does_not_fail_the_call():
-    class Broken:
-        def __str__(self) -> str:
-            raise RuntimeError("no")
+class Broken:
+    def __str__(self) -> str:
+        raise RuntimeError("no")
 
-    assert convert(Broken()) == ('"<Broken>"', ())
+
+class Plain:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (Broken(), "(a value of type Broken that cannot be shown)"),
+        (Plain(), "(a value of type Plain)"),
+        (Plain, "(the class Plain)"),
+        (len, "(the function len)"),
+        (convert, "(the function convert)"),
+        (concurrent.futures.Future(), "(a Future that was not awaited)"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_objects_without_text_are_named(value, words):
+    assert convert(value) == (f'"{words}"', ())
+    assert convert({"value": value}) == (f'{{"value":"{words}"}}', ())
+
+
+def test_a_coroutine_as_result_is_named_and_closed():
+    async def late() -> None:
+        """Never run."""
+
+    coroutine = late()
+    assert convert([coroutine]) == ('["(the coroutine late, which was not awaited)"]', ())
+    with pytest.raises(RuntimeError, match="cannot reuse"):
+        coroutine.send(None)
+
+
+def find_dict() -> dict[str, int] | None: ...
+def find_optional() -> Optional[int]: ...  # noqa: UP045
+def find_anything() -> Any: ...
+def find_unknown() -> "Missing | None": ...  # noqa: F821
+def act() -> None: ...
+def act_without_annotation(): ...
+def act_as_text() -> "None": ...
+async def find_later() -> str | None: ...
+async def act_later() -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("fn", "text"),
+    [
+        (find_dict, "null"),
+        (find_optional, "null"),
+        (find_anything, "null"),
+        (find_unknown, "null"),
+        (find_later, "null"),
+        (partial(find_dict), "null"),
+        (act, "Done"),
+        (act_without_annotation, "Done"),
+        (act_as_text, "Done"),
+        (act_later, "Done"),
+        (partial(act), "Done"),
+    ],
+)
+def test_none_is_null_where_a_value_is_declared(fn, text):
+    tool = Tool.from_function(fn, name="find")
+    assert convert_result(None, tool) == (text, ())
+    assert convert_result(None, tool.renamed("other")) == (text, ())
+    assert convert_result(None, Tool("find", fn=fn, parameters={})) == (text, ())
+
+
+def test_a_tool_can_say_whether_none_is_a_value():
+    assert convert_result(None, Tool("find", fn=lambda: None, returns_value=True)) == ("null", ())
+    assert convert_result(None, Tool.from_function(find_dict, returns_value=False)) == ("Done", ())
 
 
 def test_arrays_become_lists():
@@ -165,6 +236,15 @@ def test_image_objects_become_png():
             file.write(f"{self.mode} as {format}".encode())
 
     assert convert(Image()) == ("[image/png, 10 bytes]", (Media("image/png", b"RGB as PNG"),))
+
+
+def test_a_converter_can_take_the_tool_and_delegate():
+    def convert_named(value: Any, tool: Tool) -> str:
+        return f"{tool.name}: {convert_result(value, tool)[0]}"
+
+    assert convert({"a": 1}, result_converter=convert_named) == ('act: {"a":1}', ())
+    assert convert({"a": 1}, result_converter=json.dumps) == ('{"a": 1}', ())
+    assert convert(5, result_converter=str) == ("5", ())
 
 
 def test_result_converter_is_used_first():

@@ -6,21 +6,22 @@ receives its result or its error.
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Awaitable, Generator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, ToolSearchError
 from ...messages import Media, ToolCall, ToolMessage, ToolVersion
 from ...observability.observer import Span
 from ...text import short_repr
 from ...text.logs import log_event
+from ...tools.definition.signature import is_awaitable
 from ...tools.names import closest_names
 from ...tools.revealing import RevealingText
 from ...tools.tool_type import Tool, ToolContext
 from ..effects import RunTools
+from .object_words import unshown_result
 
 __all__ = ["CallFlow", "Invocation", "ToolResult", "answer_call", "error_text", "unknown_tool_text"]
 
@@ -51,7 +52,7 @@ class Invocation:
     def begin(self) -> ToolResult | Awaitable[Any]:
         """Run the tool on this thread. Return the converted result, or an awaitable, e.g. the coroutine of a lambda."""
         value = self.tool.begin(self.arguments, self.context)
-        return value if inspect.isawaitable(value) else self._converted(value)
+        return value if is_awaitable(value) else self._converted(value)
 
     async def arun(self, result: Awaitable[Any] | None = None) -> ToolResult:
         """Await the tool, or the awaitable that `begin` returned, and return the converted result."""
@@ -59,10 +60,24 @@ class Invocation:
         return self._converted(await value)
 
     def _converted(self, value: Any) -> ToolResult:
-        from .results import convert_result
+        """Return a value as a result. What goes wrong here is not a failure of the tool, which has run."""
+        from .results import LazyResultError, apply_converter
 
-        revealed, tools = (value.revealed, value.tools) if isinstance(value, RevealingText) else (None, ())
-        return ToolResult(*convert_result(value, self.tool), revealed, tools)
+        try:
+            text, media = apply_converter(value, self.tool)
+            if issubclass(type(value), RevealingText):
+                return ToolResult(text, media, value.revealed, value.tools)
+            return ToolResult(text, media)
+        except LazyResultError as error:
+            raise error.__cause__ or error from None
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise UnshownResultError(unshown_result(self.tool.name, value)) from error
+
+
+class UnshownResultError(Exception):
+    """A result that cannot be converted. The text is the result for the model; the cause is the reason."""
 
 
 CallFlow = Generator[Invocation, ToolResult, ToolMessage]
@@ -99,8 +114,16 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
         span.error = error
         text = f"{call.name} did not answer within {tool.timeout:g} seconds; it may still be running."
         return ToolMessage(call.id, call.name, text, is_error=True, tools=(tool.version,))
+    except MemoryError:
+        raise  # every part of the process is affected, unlike with a RecursionError
+    except UnshownResultError as error:
+        span.error = reason = cast("Exception", error.__cause__)
+        if batch.raises(reason):
+            raise reason from None
+        log_event(logger, logging.WARNING, "result_not_shown", {"tool": call.name}, error=reason, show_text=False)
+        return ToolMessage(call.id, call.name, str(error), tools=(tool.version,))
     except Exception as error:
-        if batch.raise_on_error is True or (batch.raise_on_error and isinstance(error, batch.raise_on_error)):
+        if batch.raises(error):
             raise
         span.error = error
         # An error whose text the model does not read concerns the operator. The text can quote arguments.

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from enum import Enum
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
 from ...messages import Media
 from ...text import replace_surrogates, short_repr
 from ...text.logs import log_event
+from .object_words import describe_object
 
 if TYPE_CHECKING:
     from ...tools.tool_type import Tool
 
-__all__ = ["convert_result", "media_placeholder"]
+__all__ = ["LazyResultError", "apply_converter", "convert_result", "media_placeholder"]
 
 logger = logging.getLogger(__name__)
 
+_LAZY_TYPES = (GeneratorType, map, filter, zip)
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -30,52 +35,72 @@ _SIGNATURES = (
 )
 
 
-def convert_result(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
-    """Convert the return value of a tool into text and media.
+class LazyResultError(Exception):
+    """The exception of a generator inside a result. The generator is part of the tool, so the tool failed."""
 
-    None becomes "Done". A string, and bytes that are UTF-8, stay text. Images, other bytes and `Media` become media,
-    with a line of text in their place for providers that do not accept media. A list may contain text and media.
-    Anything else becomes JSON; an object that JSON cannot express becomes its `str()`, with a warning in the log. If
-    the tool has a `result_converter`, it is used instead.
+
+def convert_result(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
+    """Convert the return value of a tool into text and media. This is the default `result_converter`.
+
+    None becomes ``null``, or "Done" if the tool does not declare a value (`Tool.returns_value`). A string, and bytes
+    that are UTF-8, stay text. Images, other bytes and `Media` become media, with a line of text in their place for
+    providers that do not accept media. A list may contain text and media. Anything else becomes JSON. An object that
+    JSON cannot express becomes its `str()`, with a warning in the log.
+
+    A `result_converter` can call this function for the values that it does not convert itself.
 
     Args:
         value: The return value.
-        tool: The tool that returned it.
-
-    Raises:
-        ConfigurationError: If `result_converter` returns neither a string nor a string and media.
+        tool: The tool that returned it. Its `result_converter` is not used.
 
     Example:
         >>> from toolsearch.tools.tool_type import Tool
         >>> convert_result({"degrees": 21}, Tool("weather"))
         ('{"degrees":21}', ())
     """
-    text, media = _apply_converter(value, tool) if tool.result_converter is not None else _to_parts(value, tool.name)
+    text, media = _to_parts(value, tool)
     return replace_surrogates(text), media
 
 
-def _apply_converter(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
-    assert tool.result_converter is not None
-    result: Any = tool.result_converter(value)
+def apply_converter(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
+    """Convert a return value with the tool's `result_converter`, or by default with `convert_result`.
+
+    Raises:
+        ConfigurationError: If `result_converter` returns neither a string nor a string and media.
+    """
+    converter = tool.result_converter
+    if converter is None:
+        return convert_result(value, tool)
+    result: Any = converter(value, tool) if _takes_tool(converter) else converter(value)  # type: ignore[call-arg]
     if isinstance(result, str):
-        return result, ()
+        return replace_surrogates(result), ()
     if isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], str):
         given: Any = result[1]
         media = list(given) if isinstance(given, Iterable) else [given]
         if all(isinstance(item, Media) for item in media):
-            return result[0], tuple(media)
+            return replace_surrogates(result[0]), tuple(media)
     raise ConfigurationError(
         f"result_converter of tool {tool.name!r} must return a string, or a string and media, got {short_repr(result)}"
     )
 
 
-def _to_parts(value: Any, tool: str) -> tuple[str, tuple[Media, ...]]:
+def _takes_tool(converter: Callable[..., Any]) -> bool:
+    """Return whether a converter has a second parameter without a default: it takes the value and the tool."""
+    try:
+        parameters = inspect.signature(converter).parameters.values()
+    except (TypeError, ValueError):  # a builtin without a signature
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(1 for one in parameters if one.kind in positional and one.default is one.empty) == 2
+
+
+def _to_parts(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
     if isinstance(value, Enum):
         value = value.value
     if value is None:
-        return "Done", ()
+        return ("null" if tool.returns_value else "Done"), ()
     if isinstance(value, str):
-        return str(value), ()
+        return str.__str__(value), ()
     medium = _as_media(value)
     if medium is not None:
         return media_placeholder(medium), (medium,)
@@ -84,7 +109,7 @@ def _to_parts(value: Any, tool: str) -> tuple[str, tuple[Media, ...]]:
     if isinstance(value, (list, tuple)) and any(map(_is_media, value)):
         parts = [_to_parts(item, tool) for item in value]
         return "\n".join(text for text, _ in parts), tuple(item for _, media in parts for item in media)
-    return _json(value, tool), ()
+    return _json(value, tool.name), ()
 
 
 def _is_media(value: Any) -> bool:
@@ -95,18 +120,30 @@ def _is_media(value: Any) -> bool:
 
 def _is_image(value: Any) -> bool:
     """Return whether a value is a PIL image or has its interface."""
-    return callable(getattr(value, "save", None)) and all(hasattr(value, name) for name in ("mode", "size", "tobytes"))
+    try:
+        has_interface = all(hasattr(value, name) for name in ("mode", "size", "tobytes"))
+        return has_interface and callable(getattr(value, "save", None))
+    except Exception:  # a __getattr__ that fails
+        return False
 
 
 def _as_media(value: Any) -> Media | None:
     """Return the media of a value, or None for text and data. Bytes that are UTF-8 are text."""
     if isinstance(value, Media):
-        return value
+        return _validated(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         data = bytes(value)
         kind = _mime_type(data)
         return Media(kind, data) if kind is not None else None
     return Media("image/png", _as_png(value)) if _is_image(value) else None
+
+
+def _validated(medium: Media) -> Media:
+    """Return media of a tool; a wrong type would fail later, when the message is sent."""
+    kinds = (medium.mime_type, str), (medium.data, bytes), (medium.url, str | None)
+    if all(isinstance(value, kind) for value, kind in kinds):
+        return medium
+    raise TypeError(f"Media must have a type, bytes and a URL or None, got {short_repr(medium)}")
 
 
 def _mime_type(data: bytes) -> str | None:
@@ -143,16 +180,17 @@ def _json(value: Any, tool: str) -> str:
 
     def fallback(item: Any) -> Any:
         """Return a JSON value for an object: a list for an array, otherwise its text."""
-        to_list = getattr(item, "tolist", None)
-        if callable(to_list) and not isinstance(item, type):
-            return to_list()
+        with suppress(Exception):  # __getattr__ or tolist fails
+            to_list = getattr(item, "tolist", None)
+            if callable(to_list) and not isinstance(item, type):
+                return to_list()
         unknown[type(item).__name__] = True
-        return _as_text(item)
+        return describe_object(item)
 
     def dump(item: Any) -> str:
         return json.dumps(item, ensure_ascii=False, separators=(",", ":"), default=fallback)
 
-    ordered = _sort_sets(value)
+    ordered = _plain(value)
     encoders: tuple[Callable[[], str], ...] = (
         lambda: to_json(ordered, fallback=fallback, bytes_mode="base64", inf_nan_mode="strings").decode(),
         # for lone surrogates in values, then in keys
@@ -163,32 +201,36 @@ def _json(value: Any, tool: str) -> str:
         try:
             text = encode()
             break
-        except (TypeError, ValueError, RecursionError):  # the error of pydantic is a ValueError
+        except MemoryError:
+            raise
+        except Exception:  # noqa: S112  # of pydantic or json, or of an attribute that fails
             continue
     else:
         unknown[type(value).__name__] = True  # a circular reference
-        text = _as_text(value)
+        text = describe_object(value)
     if unknown:
         log_event(logger, logging.WARNING, "result_not_json", {"tool": tool, "types": ", ".join(unknown)})
     return text
 
 
-def _sort_sets(value: Any, depth: int = 0) -> Any:
-    """Return a value with the sets in plain containers as sorted lists, so that results do not depend on hashing."""
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Return a value with sets as sorted lists, so that results do not depend on hashing, and generators as lists.
+
+    Only plain containers are searched.
+    """
     if depth > 50:
         return value
     if isinstance(value, (set, frozenset)):
-        members = [_sort_sets(member, depth + 1) for member in value]
-        return sorted(members, key=lambda member: (type(member).__name__, repr(member)))
+        members = [_plain(member, depth + 1) for member in value]
+        return sorted(members, key=lambda member: (type(member).__name__, short_repr(member, 1000)))
     if type(value) is dict:
-        return {key: _sort_sets(member, depth + 1) for key, member in value.items()}
+        return {key: _plain(member, depth + 1) for key, member in value.items()}
     if type(value) in (list, tuple):
-        return [_sort_sets(member, depth + 1) for member in value]
+        return [_plain(member, depth + 1) for member in value]
+    if type(value) in _LAZY_TYPES:
+        try:
+            members = list(value)
+        except Exception as error:
+            raise LazyResultError from error
+        return [_plain(member, depth + 1) for member in members]
     return value
-
-
-def _as_text(value: Any) -> str:
-    try:
-        return str(value)
-    except Exception:  # __str__ fails; the call itself succeeded
-        return f"<{type(value).__name__}>"

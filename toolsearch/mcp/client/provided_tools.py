@@ -13,7 +13,7 @@ from ...tools.tool_type import Tool
 from ..events import log_event
 from .calls import ProgressHook, SessionLostError, call_tool, raise_unavailable
 from .prefixes import Prefix, public_names
-from .results import convert_result
+from .results import convert_result, returns_value
 from .server_group import ServerGroup
 from .session import background_loop as loop
 from .session.connection import Connection
@@ -120,6 +120,7 @@ class ProvidedTools:
             source=connection.server.name,
             search_text=" ".join(text for text in (title, described.name) if text and text != name),
             concurrent=annotations is not None and annotations.read_only_hint is True,
+            returns_value=returns_value(described.output_schema),
         )
 
     def _call(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ...messages import Media
 from ..errors import McpToolError
@@ -12,7 +13,18 @@ from ..errors import McpToolError
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
 
-__all__ = ["convert_result"]
+__all__ = ["convert_result", "returns_value"]
+
+_NO_RESULT = {"result": None}  # servers wrap the value of a function, also that of one that returns nothing
+
+
+def returns_value(output_schema: Mapping[str, Any] | None) -> bool:
+    """Return whether a tool with this output schema declares a value, so that no result means ``null``."""
+    if output_schema is None:
+        return False
+    properties = output_schema.get("properties")
+    result = properties.get("result") if isinstance(properties, Mapping) and len(properties) == 1 else None
+    return not (isinstance(result, Mapping) and result.get("type") == "null")
 
 
 def convert_result(result: CallToolResult, *, server: str, tool: str) -> object:
@@ -22,19 +34,21 @@ def convert_result(result: CallToolResult, *, server: str, tool: str) -> object:
     copy is dropped.
 
     Returns:
-        None for an empty result, a string, a JSON value, one `Media`, or a list of a string (or JSON value) and media.
+        None for an empty result and for a wrapped None, a string, a JSON value, one `Media`, or a list of a string (or
+        JSON value) and media.
 
     Raises:
         McpToolError: If the result is marked as an error.
     """
     parts = [_convert_block(block) for block in result.content]
-    text = "\n".join(part for part in parts if isinstance(part, str) and part)
+    texts = [part for part in parts if isinstance(part, str)]
+    text = "\n".join(filter(None, texts))
     if result.is_error:
         raise McpToolError(text or _structured_error(result, server, tool))
     media = [part for part in parts if isinstance(part, Media)]
-    head = text or result.structured_content
+    head = text if texts else result.structured_content
     if not media:
-        return head
+        return None if head == _NO_RESULT else head
     return [*([] if head is None else [head]), *media] if len(media) > 1 or head is not None else media[0]
 
 

@@ -13,13 +13,18 @@ from ...errors import ConfigurationError
 
 if TYPE_CHECKING:
     from ...messages import Media
+    from ..tool_type import Tool
 
 __all__ = ["ResultConverter", "ToolMark", "ToolOptions", "mark_of", "tool"]
 
 F = TypeVar("F")
 
-ResultConverter: TypeAlias = "Callable[[Any], str | tuple[str, Media | Iterable[Media]]]"
-"""Converts the value of a tool to the text for the model, or to text and media."""
+ResultConverter: TypeAlias = (
+    "Callable[[Any], str | tuple[str, Media | Iterable[Media]]] "
+    "| Callable[[Any, Tool], str | tuple[str, Media | Iterable[Media]]]"
+)
+"""Converts the value of a tool to the text for the model, or to text and media. It receives the value, or the value and
+the `Tool`."""
 
 _MARK = "__toolsearch_tool__"
 
@@ -42,6 +47,8 @@ class ToolOptions(TypedDict, total=False):
     result_converter: ResultConverter | None
     annotations: Mapping[str, Any] | None
     output_schema: Mapping[str, Any] | None
+    returns_value: bool | None
+    max_result_tokens: float | None
 
 
 @dataclass(frozen=True, slots=True)

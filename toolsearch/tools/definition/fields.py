@@ -8,22 +8,28 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ...errors import ConfigurationError
+from ...errors import ConfigurationError, ToolArgumentError
 from ...indexes.canonical_json import canonical_json
+from ...messages import json_object
 from ...text import short_repr
 from ..names import words_of
 from .signature import is_async
 
 __all__ = [
+    "coerce_arguments",
     "coerce_json_object",
     "coerce_parameters",
     "coerce_tags",
     "name_in_words",
     "validate_async_twin",
     "validate_function",
+    "validate_result_options",
     "validate_text",
     "validate_timeout",
 ]
+
+MIN_RESULT_TOKENS = 100
+"""The smallest limit on a result: the sentence that says how to get the rest needs this many tokens."""
 
 
 def validate_text(name: object, field: str, text: object, *, empty: bool = True) -> None:
@@ -56,11 +62,36 @@ def validate_timeout(name: str, timeout: float | None) -> None:
         raise ConfigurationError(f"tool {name!r}: timeout must be a positive number of seconds, got {timeout!r}")
 
 
+def validate_result_options(name: str, returns_value: object, max_result_tokens: object) -> None:
+    """Validate the options of a result: a bool or None, and a number of tokens or None."""
+    if not isinstance(returns_value, bool | None):
+        raise ConfigurationError(f"tool {name!r}: returns_value must be True, False or None, got {returns_value!r}")
+    if max_result_tokens is None:
+        return
+    is_number = isinstance(max_result_tokens, int | float) and not isinstance(max_result_tokens, bool)
+    if not is_number or not max_result_tokens >= MIN_RESULT_TOKENS:  # type: ignore[operator]
+        raise ConfigurationError(
+            f"tool {name!r}: max_result_tokens must be at least {MIN_RESULT_TOKENS}, got {max_result_tokens!r}; "
+            "math.inf means no limit, None the limit of the loop"
+        )
+
+
 def coerce_tags(name: str, tags: Iterable[str]) -> tuple[str, ...]:
     """Return tags as a tuple. A string is rejected, because its characters would become tags."""
     if isinstance(tags, str):
         raise ConfigurationError(f"tool {name!r}: tags must be a list of strings; write tags=[{tags!r}]")
     return tuple(tags)
+
+
+def coerce_arguments(name: str, args: object) -> Mapping[str, Any]:
+    """Return the arguments of a direct call as a mapping. They may be JSON text, as a model writes it."""
+    value = json_object(args) if isinstance(args, str) else {} if args is None else args
+    if isinstance(value, Mapping):
+        return value
+    raise ToolArgumentError(
+        f"tool {name!r}: args must be a mapping or the JSON text of an object, got {short_repr(args)}; "
+        'write {"name": value}'
+    )
 
 
 def coerce_parameters(name: str, parameters: object) -> tuple[Mapping[str, Any], bytes]:

@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -18,9 +18,11 @@ __all__ = [
     "Binding",
     "Parameter",
     "bind_by_name",
+    "declares_value",
     "default_name",
     "docstring",
     "is_async",
+    "is_awaitable",
     "local_names",
     "origin",
     "parameters_of",
@@ -30,6 +32,7 @@ __all__ = [
 Binding: typing.TypeAlias = Callable[[Mapping[str, Any], ToolContext], tuple[list[Any], dict[str, Any]]]
 """Converts a model's arguments to the positional and keyword arguments of a call; raises `ToolArgumentError`."""
 
+_NO_VALUE = (None, type(None), typing.NoReturn, typing.Never)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -69,6 +72,14 @@ def is_async(fn: Callable[..., Any] | None) -> bool:
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(_core(fn)).__call__)
 
 
+def is_awaitable(value: object) -> bool:
+    """Return whether the value of a function has to be awaited.
+
+    The type decides: `isinstance` asks the object for its class, which can fail.
+    """
+    return issubclass(type(value), Awaitable)
+
+
 def default_name(fn: Callable[..., Any]) -> str:
     """Return the default name of a tool: that of the function, or of the class of a callable object."""
     core = _core(fn)
@@ -104,6 +115,20 @@ def parameters_of(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
         ConfigurationError: If the signature cannot be read, or an annotation cannot be resolved.
     """
     return tuple(_parameters(fn, lenient=False))
+
+
+def declares_value(fn: Callable[..., Any] | None) -> bool:
+    """Return whether the return annotation of `fn` says that it returns a value: it is present and not None."""
+    if fn is None:
+        return False
+    function = _function_in(fn)
+    annotation = getattr(function, "__annotations__", {}).get("return")
+    if not isinstance(annotation, str):
+        return annotation not in _NO_VALUE
+    try:
+        return _resolve(annotation, function) not in _NO_VALUE
+    except Exception:  # a name that exists for type checkers only
+        return annotation.strip(" '\"").rpartition(".")[2] not in ("None", "NoReturn", "Never")
 
 
 def takes_anything(fn: Callable[..., Any]) -> bool:
