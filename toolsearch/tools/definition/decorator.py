@@ -13,7 +13,6 @@ from ...errors import ConfigurationError
 
 if TYPE_CHECKING:
     from ...messages import Media
-    from ..tool_type import Tool
 
 __all__ = ["ResultConverter", "ToolMark", "ToolOptions", "mark_of", "tool"]
 
@@ -21,7 +20,7 @@ F = TypeVar("F")
 
 ResultConverter: TypeAlias = (
     "Callable[[Any], str | tuple[str, Media | Iterable[Media]]] "
-    "| Callable[[Any, Tool], str | tuple[str, Media | Iterable[Media]]]"
+    "| Callable[[Any, Any], str | tuple[str, Media | Iterable[Media]]]"
 )
 """Converts the value of a tool to the text for the model, or to text and media. It receives the value, or the value and
 the `Tool`."""
