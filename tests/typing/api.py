@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, assert_type
+from typing import Any, TypedDict, assert_type
+
+from pydantic import TypeAdapter
 
 from toolsearch import (
     AssistantMessage,
@@ -12,7 +14,10 @@ from toolsearch import (
     ChatClient,
     ChatResponse,
     ChatStream,
+    Message,
+    StreamEvent,
     Tool,
+    ToolCall,
     ToolCallingAdvisor,
     ToolCallLimits,
     ToolContext,
@@ -21,6 +26,8 @@ from toolsearch import (
     ToolSearchReport,
     Usage,
     UserMessage,
+    event_from_dict,
+    message_from_dict,
     tool,
 )
 from toolsearch.chat import ChatModel
@@ -58,6 +65,12 @@ class Weather:
     degrees: int
 
 
+class Place(TypedDict):
+    """Another output type."""
+
+    city: str
+
+
 def calls(client: ChatClient) -> None:
     """Every way to call takes the same options and returns its own type."""
     options: CallOptions = {"session_id": "ann", "tenant_id": "acme", "options": {"temperature": 0}}
@@ -69,17 +82,44 @@ def calls(client: ChatClient) -> None:
     assert_type(reply.usage.input_tokens, int)
     assert_type(reply.usage.cache_read_tokens, int | None)
     assert_type(reply.tool_search, ToolSearchReport | None)
-    assert_type(client.stream(UserMessage("Hi")), ChatStream)
-    assert_type(client.astream("Hi", context={"user": 1}), AsyncChatStream)
+    assert_type(client.stream(UserMessage("Hi")), ChatStream[None])
+    assert_type(client.astream("Hi", context={"user": 1}), AsyncChatStream[None])
     assert_type(client.run_tools(messages=reply.messages), ToolBatchResult)
-    client.call("Hi", output_type=Weather, tools=[get_weather, send_mail], tool_calling=False)
-    client.call("Hi", sesion_id="ann")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    client.call("Hi", temperature=0)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    assert_type(
+        client.call("Hi", output_type=Weather, tools=[get_weather, send_mail], tool_calling=False).output, Weather
+    )
+    client.call("Hi", sesion_id="ann")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    client.call("Hi", temperature=0)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+
+
+def outputs(client: ChatClient) -> None:
+    """The output has the type that was asked for, and a response is one of any type if nothing else is said."""
+    assert_type(client.call("Hi").output, None)
+    assert_type(client.call("Hi", output_type=None).output, None)
+    assert_type(client.call("Hi", output_type=list[int], session_id="ann").output, list[int])
+    assert_type(client.call("Hi", output_type=Place).output, Place)
+    assert_type(client.call("Hi", output_type=TypeAdapter(dict[str, int])).output, dict[str, int])
+    assert_type(client.call("Hi", output_type={"type": "object"}).output, Any)
+    assert_type(client.stream("Hi", output_type=int).response.output, int)
+    assert_type(client.astream("Hi", output_type=int).response.output, int)
+    report(client.call("Hi", output_type=int))
+
+
+def messages_as_dicts(client: ChatClient) -> None:
+    """Dicts and objects can be mixed."""
+    client.call(messages=[{"role": "user", "content": "Hi"}, UserMessage("Hi")])
+    reply = client.call(messages=[UserMessage("Hi")])
+    assert_type(reply.to_dict(), dict[str, Any])
+    assert_type(ChatResponse.from_dict(reply.to_dict()), ChatResponse)
+    assert_type(message_from_dict({}), Message)
+    assert_type(event_from_dict({}), StreamEvent)
+    assert_type(ToolCall.from_dict("1", "add", {"a": 1}), ToolCall)
 
 
 async def async_calls(client: ChatClient) -> None:
     """Async calls return the same types as sync ones."""
-    assert_type(await client.acall("Hi", session_id="ann"), ChatResponse)
+    assert_type(await client.acall("Hi", session_id="ann"), ChatResponse[None])
+    assert_type((await client.acall("Hi", output_type=Weather)).output, Weather)
     async for text in client.astream("Hi"):
         assert_type(text, str)
 

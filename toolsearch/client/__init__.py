@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .client import CallOptions, ChatClient
+from .client import CallArguments, CallOptions, ChatClient
+from .messages_argument import MessageLike
 from .streams import AsyncChatStream, ChatStream
 
 if TYPE_CHECKING:
     from .settings import ToolSearchSettings
 
-__all__ = ["AsyncChatStream", "CallOptions", "ChatClient", "ChatStream", "ToolSearchSettings"]
+__all__ = [
+    "AsyncChatStream",
+    "CallArguments",
+    "CallOptions",
+    "ChatClient",
+    "ChatStream",
+    "MessageLike",
+    "ToolSearchSettings",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any, NamedTuple, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack, cast, overload
 
 from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
@@ -18,7 +18,7 @@ from ..loop.drivers import adrive, drive
 from ..loop.effects import ToolBatchResult
 from ..loop.tool_calling import ToolCallingAdvisor
 from ..loop.turn import Turn
-from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from ..messages import Message, SystemMessage, UserMessage
 from ..observability.observer import Observer
 from ..output.advisor import with_structured_output
 from ..text import short_repr
@@ -34,12 +34,17 @@ from .arguments import (
     validate_names,
 )
 from .chain import build_chain, create_inner_memory, sort_client_advisors
+from .messages_argument import MessageLike, coerce_messages
 from .run_tools import BatchExecution
 from .streams import AsyncChatStream, ChatStream
 
-__all__ = ["CallOptions", "ChatClient"]
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
-_MESSAGE_TYPES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
+__all__ = ["CallArguments", "CallOptions", "ChatClient"]
+
+T = TypeVar("T")
+
 
 logger = logging.getLogger(__name__)
 
@@ -52,35 +57,45 @@ class _Prepared(NamedTuple):
     tools: Callable[[], tuple[Tool, ...]] | None
 
 
-class CallOptions(TypedDict, total=False):
+class CallArguments(TypedDict, total=False):
+    """The keyword arguments of `CallOptions` without `output_type`.
+
+    Example:
+        >>> arguments: CallArguments = {"messages": [{"role": "user", "content": "Hi"}]}
+    """
+
+    messages: Iterable[MessageLike]
+    tools: Iterable[ToolLike] | ToolLike
+    session_id: str | None
+    tenant_id: str | None
+    context: Mapping[str, Any] | None
+    advisors: Iterable[Advisor]
+    tool_calling: bool | None
+    options: Mapping[str, Any] | None
+
+
+class CallOptions(CallArguments, total=False):
     """The keyword arguments that every call of a client takes.
 
     Args:
-        messages: The conversation so far. ``[*messages, *reply.messages]`` is the conversation afterwards.
+        messages: The conversation so far, as message objects or as dicts: the form of `to_dict`, or that of OpenAI's
+            chat completions. ``[*messages, *reply.messages]`` is the conversation afterwards.
         tools: Tools added to the client's for this call.
         session_id: The conversation that this call belongs to. What tool search revealed in it stays revealed, and a
             `MemoryAdvisor` stores its messages. Without a session id, the call leaves nothing behind.
         tenant_id: The tenant that the session belongs to. Equal session ids of two tenants are two sessions.
         context: Values for tools and advisors, merged over the client's context. The model never receives them.
-        output_type: The type of ``reply.output``: a pydantic model, a dataclass, a `TypedDict`, ``list[...]``,
-            ``dict``, any other type that pydantic reads, or an `OutputConverter`.
         advisors: Advisors added to the client's for this call.
         tool_calling: Overrides the client's setting for this call.
         options: Options passed to the model by name, e.g. ``{"temperature": 0}``.
+        output_type: The type of ``reply.output``: a pydantic model, a dataclass, a `TypedDict`, ``list[...]``,
+            ``dict``, any other type that pydantic reads, a JSON Schema as a dict, or an `OutputConverter`.
 
     Example:
         >>> options: CallOptions = {"session_id": "ann", "options": {"temperature": 0}}
     """
 
-    messages: Sequence[Message]
-    tools: Iterable[ToolLike] | ToolLike
-    session_id: str | None
-    tenant_id: str | None
-    context: Mapping[str, Any] | None
     output_type: object
-    advisors: Iterable[Advisor]
-    tool_calling: bool | None
-    options: Mapping[str, Any] | None
 
 
 class ChatClient:
@@ -148,6 +163,23 @@ class ChatClient:
         facts = {**active, "tools": len(tools), "providers": len(self._tools) - len(tools)}
         log_event(logger, logging.INFO, "client_ready", facts)
 
+    @overload
+    def call(
+        self,
+        prompt: str | UserMessage | None = None,
+        *,
+        output_type: type[T] | TypeAdapter[T],
+        **arguments: Unpack[CallArguments],
+    ) -> ChatResponse[T]: ...
+
+    @overload
+    def call(
+        self, prompt: str | UserMessage | None = None, *, output_type: None = None, **arguments: Unpack[CallArguments]
+    ) -> ChatResponse[None]: ...
+
+    @overload
+    def call(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatResponse: ...
+
     def call(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatResponse:
         """Run a turn, including its tool calls, and return the response.
 
@@ -168,6 +200,25 @@ class ChatClient:
             pass
         return cast("ChatResponse", turn.response)
 
+    @overload
+    async def acall(
+        self,
+        prompt: str | UserMessage | None = None,
+        *,
+        output_type: type[T] | TypeAdapter[T],
+        **arguments: Unpack[CallArguments],
+    ) -> ChatResponse[T]: ...
+
+    @overload
+    async def acall(
+        self, prompt: str | UserMessage | None = None, *, output_type: None = None, **arguments: Unpack[CallArguments]
+    ) -> ChatResponse[None]: ...
+
+    @overload
+    async def acall(
+        self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]
+    ) -> ChatResponse: ...
+
     async def acall(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatResponse:
         """Run a turn like `call`, without blocking the event loop."""
         turn = self._turn(self._prepare(prompt, arguments), streaming=False)
@@ -176,12 +227,46 @@ class ChatClient:
                 pass
         return cast("ChatResponse", turn.response)
 
+    @overload
+    def stream(
+        self,
+        prompt: str | UserMessage | None = None,
+        *,
+        output_type: type[T] | TypeAdapter[T],
+        **arguments: Unpack[CallArguments],
+    ) -> ChatStream[T]: ...
+
+    @overload
+    def stream(
+        self, prompt: str | UserMessage | None = None, *, output_type: None = None, **arguments: Unpack[CallArguments]
+    ) -> ChatStream[None]: ...
+
+    @overload
+    def stream(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatStream: ...
+
     def stream(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> ChatStream:
         """Run a turn like `call`, and return a stream of its text.
 
         The turn starts when the stream is first read. `ChatStream.events` also yields rounds and tool calls.
         """
         return ChatStream(self._turn(self._prepare(prompt, arguments), streaming=True))
+
+    @overload
+    def astream(
+        self,
+        prompt: str | UserMessage | None = None,
+        *,
+        output_type: type[T] | TypeAdapter[T],
+        **arguments: Unpack[CallArguments],
+    ) -> AsyncChatStream[T]: ...
+
+    @overload
+    def astream(
+        self, prompt: str | UserMessage | None = None, *, output_type: None = None, **arguments: Unpack[CallArguments]
+    ) -> AsyncChatStream[None]: ...
+
+    @overload
+    def astream(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> AsyncChatStream: ...
 
     def astream(self, prompt: str | UserMessage | None = None, **arguments: Unpack[CallOptions]) -> AsyncChatStream:
         """Run a turn like `call`, and return an async stream: ``async for text in client.astream(...)``.
@@ -255,13 +340,8 @@ class ChatClient:
     def _turn(self, prepared: _Prepared, *, streaming: bool) -> Turn:
         return Turn(self.model, *prepared, clock=self._clock, streaming=streaming, observer=self.observer)
 
-    def _conversation(self, prompt: str | UserMessage | None, messages: Sequence[Message]) -> tuple[Message, ...]:
-        if isinstance(messages, _MESSAGE_TYPES):
-            raise ConfigurationError(f"messages must be a list; write messages=[{type(messages).__name__}(...)]")
-        conversation = list(messages)
-        if not all(isinstance(message, _MESSAGE_TYPES) for message in conversation):
-            expected = "SystemMessage, UserMessage, AssistantMessage and ToolMessage"
-            raise ConfigurationError(f"messages must be a list of {expected} objects, got {short_repr(messages)}")
+    def _conversation(self, prompt: str | UserMessage | None, messages: Iterable[MessageLike]) -> tuple[Message, ...]:
+        conversation = coerce_messages(messages)
         if prompt is not None:
             if not isinstance(prompt, str | UserMessage):
                 raise ConfigurationError(f"prompt must be a string or a UserMessage, got {short_repr(prompt)}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, cast
 
 from ..chat.events import ChatChunk, StreamEvent
-from ..chat.responses import ChatResponse
+from ..chat.responses import ChatResponse, OutputT
 from ..errors import StreamStateError
 from ..loop.drivers import adrive, drive
 from ..loop.turn import Turn as _Turn  # streams are created by a client only
@@ -15,7 +15,7 @@ from ..loop.turn import Turn as _Turn  # streams are created by a client only
 __all__ = ["AsyncChatStream", "ChatStream"]
 
 
-class _Stream:
+class _Stream(Generic[OutputT]):
     """State that both kinds of stream share."""
 
     def __init__(self, turn: _Turn) -> None:
@@ -23,7 +23,7 @@ class _Stream:
         self._started = False
 
     @property
-    def response(self) -> ChatResponse:
+    def response(self) -> ChatResponse[OutputT]:
         """The complete response. It is available once the stream is read to its end.
 
         Raises:
@@ -31,7 +31,7 @@ class _Stream:
         """
         if self._turn.response is None:
             raise StreamStateError("response is available only after the stream is read to its end")
-        return self._turn.response
+        return cast("ChatResponse[OutputT]", self._turn.response)
 
     @property
     def partial(self) -> ChatResponse:
@@ -50,7 +50,7 @@ class _Stream:
         self._started = True
 
 
-class ChatStream(_Stream):
+class ChatStream(_Stream[OutputT]):
     """A streamed turn. Iterate it for the text of the answer, or iterate `events` for everything that happens.
 
     The turn starts when the first item is read. Closing the stream early (`close`, a `with` block, or dropping the
@@ -95,7 +95,7 @@ class ChatStream(_Stream):
         self.close()
 
 
-class AsyncChatStream(_Stream):
+class AsyncChatStream(_Stream[OutputT]):
     """A streamed turn for async code. Use an ``async with`` block if you may leave the stream early.
 
     It has the same interface as `ChatStream`, with `aclose` instead of `close`.

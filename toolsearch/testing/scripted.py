@@ -317,7 +317,7 @@ def _as_pieces(answer: ScriptedAnswer) -> list[Piece] | None:
     """Return the answer as a list of stream pieces; None if it is not such a list."""
     if not isinstance(answer, list | tuple) or not answer:
         return None
-    pieces = [piece for piece in answer if isinstance(piece, ChatChunk | ChatResponse | BaseException)]
+    pieces: list[Piece] = [piece for piece in answer if isinstance(piece, ChatChunk | ChatResponse | BaseException)]
     return pieces if len(pieces) == len(answer) else None
 
 
