@@ -79,8 +79,8 @@ def test_stderr_is_not_shown_to_the_model(caplog: pytest.LogCaptureFixture) -> N
         reply = ChatClient(model, tools=[mcp]).call("Go.")
     assert "about to crash" not in str(reply.messages)
     assert [(r.levelname, r.getMessage()) for r in caplog.records if r.name == "toolsearch.mcp"] == [
-        ("WARNING", "toolsearch.mcp_server_stopped server=a reason=exit code 3"),
-        ("DEBUG", "toolsearch.mcp_server_stderr server=a stderr=a: about to crash"),
+        ("WARNING", "toolsearch.mcp_server_stopped server=a reason='exit code 3'"),
+        ("DEBUG", "toolsearch.mcp_server_stderr server=a stderr='a: about to crash'"),
     ]
 
 

@@ -93,7 +93,7 @@ def test_tool_list_timeout_keeps_the_known_tools(caplog: pytest.LogCaptureFixtur
         tools = mcp.tools()
         tools[0].call()
         assert mcp.tools() == tools
-        eventually(lambda: "toolsearch.mcp_tools_not_listed server=slow error=TimeoutError()" in caplog.text)
+        eventually(lambda: "toolsearch.mcp_tools_not_listed server=slow error_type=TimeoutError" in caplog.text)
         assert mcp.tools() == tools
         tools[1].call()
         assert [tool.name for tool in mcp.refresh()] == ["change", "release", "fresh"]

@@ -25,7 +25,7 @@ def log_event(
     """Log an event of a server, as `toolsearch.text.logs.log_event` does; `error` may also be a text."""
     if isinstance(error, str):
         facts["error"], error = error, None
-    log_facts(logger, level, event, facts, error=error, show_text=show_text, max_length=max_length)
+    log_facts(logger, level, event, facts, error=error, show_text=show_text, max_length=max_length, stacklevel=2)
 
 
 def log_hook_failure(server: str, hook: str) -> None:

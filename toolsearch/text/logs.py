@@ -36,6 +36,7 @@ def log_event(
     show_text: bool = True,
     note: str = "",
     max_length: int = _MAX_CHARACTERS,
+    stacklevel: int = 1,
 ) -> None:
     """Log ``toolsearch.EVENT key=value ...`` on one line, with the facts as attributes of the record.
 
@@ -50,6 +51,7 @@ def log_event(
             left out where one of these was at work.
         note: A constant sentence at the end.
         max_length: The number of characters above which a fact is cut.
+        stacklevel: The number of calls up to the one that the record names as its place.
 
     Example:
         >>> logger = logging.getLogger("toolsearch.example")
@@ -65,7 +67,7 @@ def log_event(
     if error is not None:
         shown |= {name: _safe(value, max_length) for name, value in _error_facts(error, show_text).items()}
     text = " ".join(f"{name}={_quoted(value)}" for name, value in shown.items())
-    logger.log(level, "%s", f"toolsearch.{event} {text}{note}".rstrip(), extra=shown, stacklevel=2)
+    logger.log(level, "%s", f"toolsearch.{event} {text}{note}".rstrip(), extra=shown, stacklevel=stacklevel + 1)
 
 
 def log_text(text: str, max_length: int = _MAX_CHARACTERS) -> str:
@@ -100,7 +102,7 @@ def _escaped(text: str) -> str:
 
 
 def _error_facts(error: BaseException, show_text: bool) -> dict[str, str]:
-    text = {"error": _text_of(error)} if show_text else {}
+    text = {"error": text} if show_text and (text := _text_of(error)) else {}
     cause = {"cause": type(error.__cause__).__name__} if error.__cause__ is not None else {}
     at = {"at": _frames(error.__traceback__)} if error.__traceback__ is not None else {}
     return {"error_type": type(error).__name__, **text, **cause, **at}

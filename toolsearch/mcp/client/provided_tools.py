@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
+from ...text import clip
 from ...tools.predicates import evaluate_predicate
 from ...tools.tool_type import Tool
 from ..events import log_event
@@ -86,7 +87,7 @@ class ProvidedTools:
                         logging.WARNING,
                         "mcp_tool_left_out",
                         server=connection.server.name,
-                        tool=described.name,
+                        tool=clip(described.name, 100),
                         error=str(error),
                     )
                 else:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from ...errors import ToolSearchError
 from ...tools.collect import ToolLike, expand_tools, name_tools, resolve_tools
 from ...tools.threads import run_in_worker_thread
 from ...tools.tool_type import Tool
@@ -49,5 +48,5 @@ class ServedTools:
     async def notify_if_changed(self) -> None:
         """Notify clients of a change now; the error of a provider that fails is left to the next request."""
         if self.may_change:
-            with suppress(ToolSearchError):
+            with suppress(Exception):
                 await self.current()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout
@@ -12,14 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...chat.requests import ChatRequest
 from ...disclosure.sentences import DEFAULT_INSTRUCTIONS
-from ...errors import ConfigurationError, MissingExtraError, ToolSearchError
+from ...errors import ConfigurationError, MissingExtraError, public_text
 from ...loop.effects import RunTools
 from ...loop.execution.batch import arun_batch
 from ...messages import ToolCall, ToolMessage
 from ...tools.collect import ToolLike
+from ...tools.predicates import evaluate_predicate, validate_predicate
 from ...tools.threads import run_in_worker_thread
 from ...tools.tool_type import Tool
+from ..events import log_event
 from .change_notifier import ChangeNotifier
+from .client_sessions import ClientSession, SessionKeyFunction, find_session
 from .encoding import describe_tool, to_call_result
 from .progress import SendProgress, progress_to
 from .sdk_server import sdk_server
@@ -38,8 +42,6 @@ if TYPE_CHECKING:
     from .gateway import Gateway, GatewayTurn
 
 __all__ = ["McpServer", "serve_mcp"]
-
-_STDIO = "stdio"
 
 
 class McpServer:
@@ -62,9 +64,10 @@ class McpServer:
             `tool_search`, the pinned tools and the revealed tools, and the client is notified when a search reveals
             more. Pass a `Disclosure` for other settings and eviction.
         pinned: Tools that a gateway always lists, as in `ToolSearchAdvisor`.
-        session_key: A function from the headers of an HTTP request (lower-case names) to the session. The default is
-            the session of the transport. Without a session, as in the protocol of 2026 over HTTP, a gateway lists all
-            tools.
+        session_key: A function from the headers of an HTTP request (lower-case names) to the session, or to a pair of
+            tenant and session. A client can write any header, so use one that a layer in front has authenticated. The
+            default is the session that the transport opened. Without a session, as in the protocol of 2026 over HTTP,
+            a gateway lists all tools.
 
     Raises:
         ConfigurationError: If the name is empty or `tools` contains something that is not a tool.
@@ -91,12 +94,16 @@ class McpServer:
         read_only: Callable[[Tool], bool] | None = None,
         tool_search: bool | str | ToolIndex | Disclosure = False,
         pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
-        session_key: Callable[[Mapping[str, str]], str | None] | None = None,
+        session_key: SessionKeyFunction | None = None,
     ) -> None:
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtraError("mcp", "McpServer")
         if not name.strip():
             raise ConfigurationError(f"name must be a non-empty string, got {name!r}")
+        if read_only is not None:
+            validate_predicate(read_only, "read_only", "tool")
+        if session_key is not None:
+            validate_predicate(session_key, "session_key", "headers", returns="str | None")
         self.name = name
         self.version = version
         self.instructions = instructions
@@ -105,7 +112,7 @@ class McpServer:
         self._notifiers: list[ChangeNotifier] = []
         self._tools = ServedTools(tools, self._notifiers)
         self._lanes: dict[str | None, anyio.Lock] = {}
-        self._session_key = session_key or _transport_session
+        self._session_key = session_key
         self._gateway: Gateway | None = None
         if tool_search is not False:
             from .gateway import Gateway
@@ -185,38 +192,60 @@ class McpServer:
         from mcp import MCPError
         from mcp_types import INTERNAL_ERROR, ListToolsResult
 
-        session = self._session_of(ctx)
+        # The SDK sends the text of an exception to the client, so none may leave this method as it is.
         try:
+            session = self._session_of(ctx)
             tools = await self._tools.current()
             async with self._turn(session, tools) as turn:
                 tools = turn.listed if turn is not None else tools
-        except ToolSearchError as error:  # only these messages are meant for a client
-            raise MCPError(INTERNAL_ERROR, f"the tools cannot be listed: {error}") from error
-        return ListToolsResult(tools=[describe_tool(tool, read_only=self._is_read_only(tool)) for tool in tools])
+            return ListToolsResult(tools=[describe_tool(tool, read_only=self._is_read_only(tool)) for tool in tools])
+        except Exception as error:
+            log_event(logging.ERROR, "mcp_request_failed", method="tools/list", error=error)
+            raise MCPError(INTERNAL_ERROR, f"The tools cannot be listed. {public_text(error)}") from error
 
     async def _call(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
-        session = self._session_of(ctx)
-        call = ToolCall(str(ctx.request_id), params.name, json.dumps(params.arguments or {}))
-        turn: GatewayTurn | None = None
         try:
+            session = self._session_of(ctx)
             tools = await self._tools.current()
-            async with self._turn(session, tools) as turn:
-                message = turn.intercept(call) if turn is not None else None
-                if message is None:
-                    runnable = turn.tools if turn is not None else {tool.name: tool for tool in tools}
-                    message = await self._run(call, runnable, ctx.session.report_progress, session)
-        except ToolSearchError as error:
-            message = ToolMessage(call.id, call.name, str(error), is_error=True)
-        if turn is not None and turn.revealed_tools:
+        except Exception as error:
+            log_event(logging.ERROR, "mcp_request_failed", method="tools/call", error=error)
+            return to_call_result(ToolMessage("", params.name, public_text(error), is_error=True))
+        try:
+            result, revealed = await self._answer(ctx, params, session, tools)
+        except Exception as error:  # its text can quote the arguments
+            log_event(logging.ERROR, "mcp_request_failed", method="tools/call", error=error, show_text=False)
+            return to_call_result(ToolMessage("", params.name, public_text(error), is_error=True))
+        if revealed and session is not None:
             for notifier in self._notifiers:
-                await notifier.notify(session)
+                await notifier.notify(session.key)
         await self._tools.notify_if_changed()
-        return to_call_result(message)
+        return result
+
+    async def _answer(
+        self,
+        ctx: ServerRequestContext[Any],
+        params: CallToolRequestParams,
+        session: ClientSession | None,
+        tools: tuple[Tool, ...],
+    ) -> tuple[CallToolResult, bool]:
+        """Return the result of a call, and whether it revealed tools to the session."""
+        call = ToolCall(str(ctx.request_id), params.name, json.dumps(params.arguments or {}))
+        async with self._turn(session, tools) as turn:
+            message = turn.intercept(call) if turn is not None else None
+            if message is None:
+                runnable = turn.tools if turn is not None else {tool.name: tool for tool in tools}
+                message = await self._run(call, runnable, ctx.session.report_progress, session)
+            return to_call_result(message), turn is not None and turn.revealed_tools
 
     async def _run(
-        self, call: ToolCall, tools: Mapping[str, Tool], progress: SendProgress, session: str | None
+        self, call: ToolCall, tools: Mapping[str, Tool], progress: SendProgress, session: ClientSession | None
     ) -> ToolMessage:
-        request = ChatRequest(messages=(), context=self._context, session_id=session)
+        request = ChatRequest(
+            messages=(),
+            context=self._context,
+            session_id=session.session_id if session is not None else None,
+            tenant_id=session.tenant_id if session is not None else None,
+        )
         tool = tools.get(call.name)
         async with AsyncExitStack() as stack:
             if tool is not None and not tool.concurrent:
@@ -225,31 +254,34 @@ class McpServer:
             return (await arun_batch(RunTools(calls=(call,), tools=tools, request=request))).messages[0]
 
     @asynccontextmanager
-    async def _turn(self, session: str | None, tools: tuple[Tool, ...]) -> AsyncIterator[GatewayTurn | None]:
+    async def _turn(self, session: ClientSession | None, tools: tuple[Tool, ...]) -> AsyncIterator[GatewayTurn | None]:
         """Open a gateway's turn for a request; None if the session lists all tools."""
         if self._gateway is None or session is None:
             yield None
             return
-        turn = await run_in_worker_thread(partial(self._gateway.open, session, tools))  # it may build an index
+        turn = await run_in_worker_thread(partial(self._gateway.open, session.key, tools))  # it may build an index
         try:
             yield turn
         finally:
             turn.close()
 
     def _is_read_only(self, tool: Tool) -> bool:
-        return self._read_only is not None and bool(self._read_only(tool))
+        try:
+            return self._read_only is not None and evaluate_predicate(self._read_only(tool), "read_only")
+        except Exception as error:
+            log_event(logging.ERROR, "mcp_hook_failed", hook="read_only", tool=tool.name, error=error)
+            return False
 
     def _lane(self, source: str | None) -> anyio.Lock:
         import anyio
 
         return self._lanes.setdefault(source, anyio.Lock())
 
-    def _session_of(self, ctx: ServerRequestContext[Any]) -> str | None:
-        """Return the client's session: a constant over stdio, the result of `session_key` over HTTP."""
-        session = _STDIO if ctx.request is None else self._session_key(ctx.request.headers)
+    def _session_of(self, ctx: ServerRequestContext[Any]) -> ClientSession | None:
+        session = find_session(ctx, self._session_key)
         if session is not None and (self._tools.may_change or self._gateway is not None):
             for notifier in self._notifiers:
-                notifier.remember(session, ctx.session)
+                notifier.remember(session.key, ctx.session)
         return session
 
 
@@ -285,7 +317,3 @@ def serve_mcp(
         server.run_stdio()
     else:
         server.run_http(host, port)
-
-
-def _transport_session(headers: Mapping[str, str]) -> str | None:
-    return headers.get("mcp-session-id")

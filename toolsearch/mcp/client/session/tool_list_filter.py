@@ -45,7 +45,7 @@ def drop_invalid_tools(server: str, message: SessionMessage | Exception, version
         for tool, problem in zip(repaired, problems, strict=True):
             if problem:
                 name = tool.get("name", "") if isinstance(tool, dict) else tool
-                log_event(logging.WARNING, "mcp_tool_left_out", server=server, tool=name, error=problem)
+                log_event(logging.WARNING, "mcp_tool_left_out", server=server, tool=name, error=problem, max_length=100)
 
 
 def _problem(tools: list[Any], version: str) -> str:
