@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Hashable
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     import anyio
     from anyio.lowlevel import EventLoopToken
-    from cachetools import LRUCache
     from mcp.server.session import ServerSession
     from mcp.server.subscriptions import SubscriptionBus
 
 __all__ = ["ChangeNotifier"]
 
-_MAX_SESSIONS = 1000
+_SessionKey: TypeAlias = tuple[str | None, str]
+"""The owner of a session and its id."""
+
+MAX_SESSIONS = 1000
 
 
 class ChangeNotifier:
     """Notifications to the clients of a running server: to subscribers, and to clients of older protocols."""
 
     def __init__(self, bus: SubscriptionBus) -> None:
-        from cachetools import LRUCache
-
-        self._sessions: LRUCache[Hashable, ServerSession] = LRUCache(_MAX_SESSIONS)
+        self._sessions: OrderedDict[_SessionKey, ServerSession] = OrderedDict()  # the least recently used first
         self._bus = bus
         self._thread = 0
         self._token: EventLoopToken | None = None
         self._wake: anyio.Event | None = None
 
-    def remember(self, session: Hashable, client: ServerSession) -> None:
-        """Store the client of a session for later notifications."""
+    def remember(self, session: _SessionKey, client: ServerSession) -> None:
+        """Store the client of a session for later notifications.
+
+        Above a limit, the least recently used session of the owner with the most sessions is forgotten.
+        """
         self._sessions[session] = client
+        self._sessions.move_to_end(session)
+        if len(self._sessions) > MAX_SESSIONS:
+            ((largest, _),) = Counter(owner for owner, _ in self._sessions).most_common(1)
+            del self._sessions[next(key for key in self._sessions if key[0] == largest)]
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[ChangeNotifier]:
@@ -72,7 +80,7 @@ class ChangeNotifier:
             self._wake = anyio.Event()  # a later change needs another notification
             await self.notify()
 
-    async def notify(self, session: Hashable = None) -> None:
+    async def notify(self, session: _SessionKey | None = None) -> None:
         """Notify every client, or only the client of `session` where the protocol allows it."""
         from mcp.server.subscriptions import ToolsListChanged
 

@@ -12,10 +12,9 @@ from ...text import short_repr
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-__all__ = ["ClientSession", "SessionKeyFunction", "find_session"]
+__all__ = ["ClientSession", "find_session"]
 
-SessionKeyFunction: TypeAlias = Callable[[Mapping[str, str]], str | tuple[str | None, str] | None]
-"""A function from the headers of an HTTP request to a session, to a pair of tenant and session, or to None."""
+_SessionKey: TypeAlias = Callable[[Mapping[str, str]], str | tuple[str | None, str] | None]
 
 _STDIO = "stdio"
 
@@ -39,7 +38,7 @@ class ClientSession(NamedTuple):
         return self.owner, self.session_id
 
 
-def find_session(ctx: ServerRequestContext[Any], session_key: SessionKeyFunction | None) -> ClientSession | None:
+def find_session(ctx: ServerRequestContext[Any], session_key: _SessionKey | None) -> ClientSession | None:
     """Return the session of a request, or None if nothing but the client itself vouches for one.
 
     Over stdio there is one client. Over HTTP the session is the answer of `session_key`. Without such a function it is

@@ -23,7 +23,7 @@ from ...tools.threads import run_in_worker_thread
 from ...tools.tool_type import Tool
 from ..events import log_event
 from .change_notifier import ChangeNotifier
-from .client_sessions import ClientSession, SessionKeyFunction, find_session
+from .client_sessions import ClientSession, find_session
 from .encoding import describe_tool, to_call_result
 from .progress import SendProgress, progress_to
 from .sdk_server import sdk_server
@@ -94,7 +94,7 @@ class McpServer:
         read_only: Callable[[Tool], bool] | None = None,
         tool_search: bool | str | ToolIndex | Disclosure = False,
         pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
-        session_key: SessionKeyFunction | None = None,
+        session_key: Callable[[Mapping[str, str]], str | tuple[str | None, str] | None] | None = None,
     ) -> None:
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtraError("mcp", "McpServer")
