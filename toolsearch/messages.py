@@ -145,6 +145,13 @@ class UserMessage(_Message):
 class AssistantMessage(_Message):
     """A message from the model, with the tool calls it requests.
 
+    Args:
+        text: The text; empty if the message only calls tools.
+        tool_calls: The calls, in order.
+        revealed: The identities of the tools that tool search had revealed to the session, in order, if the messages
+            before do not show it. Otherwise None. Memory stores it; providers never receive it, and it does not count
+            in a comparison.
+
     Example:
         >>> AssistantMessage("It rains.").role
         'assistant'
@@ -153,6 +160,7 @@ class AssistantMessage(_Message):
     role: ClassVar[str] = "assistant"
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
+    revealed: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tool_calls", tuple(self.tool_calls))

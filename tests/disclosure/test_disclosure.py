@@ -272,12 +272,43 @@ def test_restore_ignores_unknown_names() -> None:
         assert turn.begin_round() == ("play_music", "send_mail")
 
 
-def test_only_a_new_session_takes_revealed_names() -> None:
+def test_unknown_revealed_names_are_appended_at_every_turn() -> None:
     machine = disclosure()
     with machine.open("ann", TOOLS, revealed=["add_event", "gone"]) as turn:
         assert turn.begin_round() == ("add_event",)
+    with machine.open("ann", TOOLS, revealed=["send_mail", "add_event"]) as turn:
+        assert turn.begin_round() == ("add_event", "send_mail")
+
+
+@pytest.mark.parametrize("options", [{"keep_revealed": False}, {"max_revealed": 1}, {}])
+def test_name_that_left_stays_out_until_it_is_found_again(options: dict[str, object]) -> None:
+    machine = disclosure(max_results=1, **options)
+    with machine.open("ann", TOOLS) as turn:
+        turn.begin_round()
+        turn.search("send_mail")
+    if not options:  # the tool is removed for one turn
+        with machine.open("ann", [tool for tool in TOOLS if tool.name != "send_mail"]) as turn:
+            turn.begin_round()
+            turn.search("get_weather")
     with machine.open("ann", TOOLS, revealed=["send_mail"]) as turn:
-        assert turn.begin_round() == ("add_event",)
+        turn.begin_round()
+        turn.search("get_weather")
+    with machine.open("ann", TOOLS, revealed=["send_mail", "get_weather"]) as turn:
+        assert turn.begin_round() == ("get_weather",)
+        turn.search("send_mail")
+        assert turn.begin_round()[-1] == "send_mail"
+
+
+def test_withheld_tool_keeps_its_place() -> None:
+    machine = disclosure(max_results=1)
+    with machine.open("ann", TOOLS) as turn:
+        turn.search("send_mail")
+        turn.search("get_weather")
+    fewer = [tool for tool in TOOLS if tool.name != "send_mail"]
+    with machine.open("ann", fewer, withheld=[tool.identity for tool in TOOLS]) as turn:
+        assert turn.begin_round() == ("get_weather",)
+    with machine.open("ann", TOOLS) as turn:
+        assert turn.begin_round() == ("send_mail", "get_weather")
 
 
 def test_max_revealed_hides_the_least_recently_used() -> None:

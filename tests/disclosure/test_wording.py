@@ -21,8 +21,8 @@ from toolsearch import (
     ToolSearchAdvisor,
     UserMessage,
 )
-from toolsearch.disclosure import SEARCH_TOOL, ToolSet, sentences
-from toolsearch.disclosure.history import revealed_in
+from toolsearch.disclosure import SEARCH_TOOL, DisclosureSettings, ToolSet, sentences
+from toolsearch.disclosure.history import replay_reveals
 from toolsearch.indexes import ToolReference
 from toolsearch.testing import ScriptedChatModel
 
@@ -141,13 +141,15 @@ def test_an_error_of_a_search_reveals_nothing_after_a_restart() -> None:
         ToolMessage("1", SEARCH_TOOL, "shards failed:\n- send_mail: timeout", is_error=True),
         AssistantMessage("It failed."),
     ]
-    assert revealed_in(history, NAMES) == ()
+    present = ToolSet(ToolReference(name=name) for name in NAMES)
+    assert replay_reveals(history, DisclosureSettings(), present).revealed == ()
 
 
 def test_every_tool_can_reveal_tools() -> None:
     """An adapter can give the search tool another name."""
     result = ToolMessage("1", "find_tools", "Found.", revealed=("send_mail",))
-    assert revealed_in([result], ToolSet(ToolReference(name=name) for name in NAMES)) == ("send_mail",)
+    present = ToolSet(ToolReference(name=name) for name in NAMES)
+    assert replay_reveals([result], DisclosureSettings(), present).revealed == ("send_mail",)
 
 
 def test_a_search_above_the_limit_keeps_revealed_tools_after_a_restart(ask: Callable[..., Any], tmp_path: Path) -> None:

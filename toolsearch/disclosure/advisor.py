@@ -24,7 +24,6 @@ from ..tools.tool_type import Tool
 from .advisor_turn import AdvisorTurn
 from .catalog import ToolCatalog, ToolCatalogCache
 from .disclosure import Disclosure
-from .history import revealed_in
 from .pins import Pin, PinnedTools
 from .sentences import DEFAULT_INSTRUCTIONS
 from .sessions.session_index import SessionToolIndex
@@ -150,7 +149,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""
         turn: AdvisorTurn = yield Perform(partial(self._open, request, state.earlier))
-        state.resources.callback(turn.disclosure.close)
+        state.resources.push(partial(_end_turn, turn, state.memory is not None))
         state.extra[_TURN] = turn
         state.intercept = lambda call: None if call.name in state.resolved else turn.intercept(call)
         if turn.search_tool is not None and self.instructions:
@@ -167,15 +166,15 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         return request.replace(tools=declared)
 
     def after_call(self, state: LoopState, response: ChatResponse) -> ChatResponse:
-        """Count what the round cost."""
+        """Count what the round cost. Note in the first answer what the conversation does not show."""
         turn: AdvisorTurn = state.extra[_TURN]
         turn.end_round(response)
-        return response
+        return turn.mark(response) if state.round == 1 else response
 
     def finalize_loop(self, state: LoopState, response: ChatResponse) -> ChatResponse:
-        """Report what tool search did."""
+        """Report what tool search did, and note in the last message which tools are revealed, if that changed."""
         turn: AdvisorTurn = state.extra[_TURN]
-        return response.replace(tool_search=turn.report())
+        return turn.mark(response).replace(tool_search=turn.report())
 
     def _open(self, request: ChatRequest, earlier: Sequence[Message]) -> AdvisorTurn:
         """Begin the turn. Building an index can block."""
@@ -188,9 +187,8 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             catalog.references,
             pinned=self._pins.names_in(catalog),
             allows=partial(self._allows, catalog, request),
-            revealed=revealed_in(
-                conversation, catalog.references, latest_only=not self.disclosure.settings.keep_revealed
-            ),
+            conversation=conversation,
+            withheld={tool.identity for tool in request.tools} - {tool.identity for tool in admitted},
             tokens=catalog.total_tokens,
             text=last.text if isinstance(last, UserMessage) else "",
             fingerprint=lambda name: catalog.tools[name].fingerprint,
@@ -221,6 +219,15 @@ def _validate_options(options: Mapping[str, object]) -> None:
         close = get_close_matches(name, {*known, *own}, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ConfigurationError(f"ToolSearchAdvisor has no option {name!r}{hint}")
+
+
+def _end_turn(turn: AdvisorTurn, is_stored: bool, error: type[BaseException] | None, *_: object) -> None:
+    """Close the turn. If it failed and memory stores the conversation, other processes never see what it revealed."""
+    if error is None:
+        turn.disclosure.keep()
+    elif is_stored:
+        turn.disclosure.roll_back()
+    turn.disclosure.close()
 
 
 def _tenant_and_session(request: ChatRequest) -> Hashable | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from ..chat.responses import ChatResponse
@@ -67,6 +68,15 @@ class AdvisorTurn:
         only_searched = bool(calls) and all(self._is_search_overhead(call.name) for call in calls)
         output, _ = self._messages.count([response.message])
         self._ledger.add_response(only_searched=only_searched, output=output)
+
+    def mark(self, response: ChatResponse) -> ChatResponse:
+        """Add the revealed tools to the last message, if the conversation does not show them yet."""
+        marker = self.disclosure.take_marker()
+        if marker is None:
+            return response
+        marked = dataclasses.replace(response.message, revealed=marker)
+        messages = [marked if message is response.message else message for message in response.messages]
+        return response.replace(messages=messages or [marked])
 
     def report(self) -> ToolSearchReport:
         """Return what tool search did in this turn."""

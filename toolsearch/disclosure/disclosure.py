@@ -6,10 +6,11 @@ adapters for other frameworks can be too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import cast
 
 from ..indexes.reference import ToolReference
+from ..messages import Message
 from . import sentences
 from .sessions.session_index import SessionToolIndex
 from .sessions.tool_set import ToolSet, coerce_tool_set
@@ -51,7 +52,9 @@ class Disclosure:
         *,
         pinned: Sequence[str] = (),
         allows: Callable[[str], bool] = lambda _name: True,
+        conversation: Sequence[Message] = (),
         revealed: Iterable[str] = (),
+        withheld: Collection[str] = (),
         tokens: int | None = None,
         text: str = "",
         fingerprint: Callable[[str], str] | None = None,
@@ -65,8 +68,11 @@ class Disclosure:
             pinned: Names of tools that are always sent, first and in this order.
             allows: Decides by name whether the session may have a tool. It is asked again whenever a tool is revealed
                 or run.
-            revealed: Names of tools that the conversation shows as revealed earlier. They are used if the session is
-                new here.
+            conversation: The messages before this turn. What they show is merged: tools that turns in other processes
+                revealed are added at the end, in the order of the conversation.
+            revealed: Names or identities of tools that were revealed earlier, for conversations of other formats. Those
+                that the session does not know are added at the end. A tool that left the session stays out.
+            withheld: Identities of tools that exist, but that the session may not have now. They keep their place.
             tokens: Tokens of all definitions, for `reveal_all_below`.
             text: The user's words, for `reveal_upfront`.
             fingerprint: Returns the digest of a tool's definition by name. By default, the digest of the reference.
@@ -80,13 +86,13 @@ class Disclosure:
         lease = self.sessions.lease(session_id, ToolSet() if offer.reveals_all else tools)
         try:
             record = lease.session
-            is_new = record.frozen is None
             if searchable:
                 frozen = cast("Offer", record.freeze(offer))
                 # A parallel first turn may have frozen another offer. A turn that leased no index keeps its own.
                 offer = offer if offer.reveals_all else frozen
             turn = DisclosureTurn(self.settings, lease, tools, offer, tuple(pinned), allows, fingerprint)
-            turn.restore((*(revealed if is_new else ()), *record.take_restored()))
+            turn.merge(conversation, revealed=revealed, withheld=withheld)
+            turn.restore(record.take_restored())
             if self.settings.reveal_upfront and text.strip():
                 turn.reveal_upfront(text)
         except BaseException:

@@ -3,74 +3,110 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import groupby
 
 from ..chat.tokens import TokenCounter
-from ..messages import AssistantMessage, Message, ToolMessage
+from ..messages import AssistantMessage, Message, ToolMessage, UserMessage
+from .reveals import Reveals
 from .sentences import SEARCH_TOOL
+from .sessions.record import SessionRecord
 from .sessions.tool_set import ToolSet
+from .settings import DisclosureSettings
 
-__all__ = ["MessageTokens", "revealed_in"]
+__all__ = ["MessageTokens", "names_listed_in", "replay_reveals"]
 
+_RESULT_LIST = re.compile(r"^(?:Found|Already)\b[^\n]*:\n((?:- [^\n]*(?:\n|$))+)")
 _LISTED_NAME = re.compile(r"^- ([a-zA-Z0-9_-]{1,64})(?:$|: )", re.MULTILINE)
 
 
-def revealed_in(messages: Sequence[Message], tools: ToolSet, *, latest_only: bool = False) -> tuple[str, ...]:
-    """Return the tools that a conversation revealed, in the order in which it did.
+def replay_reveals(
+    messages: Sequence[Message],
+    settings: DisclosureSettings,
+    tools: ToolSet,
+    pinned: Collection[str] = (),
+    allows: Callable[[str], bool] = lambda _name: True,
+) -> SessionRecord:
+    """Return the record that a session has after a conversation, in whatever processes its turns ran.
 
-    `ToolMessage.revealed` says what a result revealed. A tool that was called and ran counts as revealed too. Within
-    one batch of calls, tools that were called directly come first, as they do when it happens.
+    `ToolMessage.revealed` says what a result revealed, and `AssistantMessage.revealed` which tools the session had
+    then. A tool that was called and ran counts as revealed too. Within one batch of calls, tools that were called
+    directly come first, as they do when it happens.
 
     `ToolMessage.tools` says which tools the names meant. A name without such an entry, in a conversation of an older
     version, counts for the tool that has exactly this name now.
 
     Args:
         messages: The conversation.
-        tools: The tools that exist now. Other tools are ignored.
-        latest_only: Whether only the latest batch with a search counts, and what follows it.
-
-    Returns:
-        The present names of the tools.
+        settings: The options of disclosure.
+        tools: The tools that exist now.
+        pinned: The identities of the pinned tools, which are never in the record.
+        allows: Decides by name which tools count for `max_revealed`.
     """
-    found: dict[str, None] = {}
-    for is_batch, group in groupby(messages, key=lambda message: isinstance(message, ToolMessage)):
-        if not is_batch:
+
+    def may_have(identity: str) -> bool:
+        tool = tools.find(identity)
+        return tool is not None and allows(tool.name)
+
+    record = SessionRecord()
+    reveals = Reveals(record, settings, pinned, may_have)
+    in_turn = False
+    for kind, group in groupby(messages, key=type):
+        if kind is UserMessage and in_turn:
+            reveals = Reveals(record, settings, pinned, may_have)
+        in_turn = kind is not UserMessage
+        if kind is AssistantMessage:
+            for message in group:
+                if isinstance(message, AssistantMessage) and message.revealed is not None:
+                    record.set_revealed(one for one in message.revealed if one not in pinned)
+        elif kind is ToolMessage:
+            _replay_batch([message for message in group if isinstance(message, ToolMessage)], record, reveals, tools)
+    return record
+
+
+def _replay_batch(batch: Sequence[ToolMessage], record: SessionRecord, reveals: Reveals, tools: ToolSet) -> None:
+    reveals.begin_round()
+    for message in batch:
+        if message.name == SEARCH_TOOL:
             continue
-        batch = [message for message in group if isinstance(message, ToolMessage)]
-        revealed = [_revealed_by(message) for message in batch]
-        searched = any(
-            message.name == SEARCH_TOOL and names is not None for message, names in zip(batch, revealed, strict=True)
-        )
-        if latest_only and searched:
-            found.clear()
-        called = ((message, message.name) for message in batch if message.name != SEARCH_TOOL and not message.is_error)
-        listed = ((message, name) for message, names in zip(batch, revealed, strict=True) for name in names or ())
-        meant = (_present_name(message, name, tools) for message, name in (*called, *listed))
-        found.update(dict.fromkeys(name for name in meant if name is not None))
-    return tuple(found)
+        called = _identities(message, (message.name,), tools)
+        for identity in called:
+            record.touch_tool(identity)
+        if message.revealed is not None:
+            reveals.add(_identities(message, message.revealed, tools))
+        elif called and not message.is_error and called[0] not in record.revealed:
+            reveals.add(called)
+    for message in batch:
+        names = _found_by(message) if message.name == SEARCH_TOOL else None
+        if names is not None:
+            reveals.add(_identities(message, names, tools))
 
 
-def _present_name(message: ToolMessage, name: str, tools: ToolSet) -> str | None:
-    """Return the present name of the tool that `name` meant in a message, or None if it does not exist any more."""
-    version = next((version for version in message.tools if version.name == name), None)
-    tool = tools.get(name) if version is None else tools.find(version.identity)
-    return None if tool is None else tool.name
+def _identities(message: ToolMessage, names: Iterable[str], tools: ToolSet) -> list[str]:
+    """Return the identities of the tools that names meant in a message. Names that mean no tool are left out."""
+    meant = {version.name: version.identity for version in message.tools}
+    present = {name: tool.identity for name in names if (tool := tools.get(name)) is not None}
+    return [identity for name in names if (identity := meant.get(name, present.get(name))) is not None]
 
 
-def _revealed_by(message: ToolMessage) -> tuple[str, ...] | None:
-    """Return the tools that a result revealed, or None if it is not the result of a search that ran."""
-    if message.revealed is not None or message.name != SEARCH_TOOL or message.is_error:
+def _found_by(message: ToolMessage) -> tuple[str, ...] | None:
+    """Return the tools that a search revealed, or None if it did not run."""
+    if message.revealed is not None or message.is_error:
         return message.revealed
     return names_listed_in(message.text) or None
 
 
 def names_listed_in(text: str) -> tuple[str, ...]:
-    """Return the tool names that a search result without a marker lists.
+    """Return the tool names that the result of a search lists, if it comes from a version without markers.
 
-    Only conversations from elsewhere need this: stored by an older version, or rebuilt by an application.
+    Its first line is the sentence above the list. No other result begins like this, whatever the model searched for:
+    a result without hits begins with a sentence of the index, which quotes the query.
     """
-    return tuple(dict.fromkeys(_LISTED_NAME.findall(text)))
+    listed = _RESULT_LIST.match(text)
+    if listed is None:
+        return ()
+    following = names_listed_in(text[listed.end() :])
+    return tuple(dict.fromkeys((*_LISTED_NAME.findall(listed[1]), *following)))
 
 
 class MessageTokens:

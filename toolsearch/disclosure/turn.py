@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -11,13 +11,15 @@ from ..chat.search_report import SearchRecord
 from ..errors import ConfigurationError, IndexingError
 from ..indexes.reference import ToolReference
 from ..indexes.response import ToolSearchResponse
-from ..messages import ToolVersion
+from ..messages import Message, ToolVersion
 from ..observability.observer import ObservedSearch, start_child_span
 from ..text import short_repr
 from ..text.logs import log_event
 from ..tools.names import closest_names
 from ..tools.revealing import RevealingText
 from . import sentences
+from .history import replay_reveals
+from .reveals import Reveals
 from .sentences import SEARCH_TOOL
 from .sessions.lease import SessionLease
 from .sessions.tool_set import ToolSet
@@ -38,7 +40,6 @@ class DisclosureTurn:
         tools: The tools that the session may have, as the turn started with them.
         offer: The search tool as the session was first shown it.
         searches: The searches of this turn.
-        revealed: Names of the tools that this turn revealed, in order.
 
     Example:
         >>> from toolsearch.disclosure import Disclosure, SessionToolIndex, ToolSet
@@ -62,7 +63,6 @@ class DisclosureTurn:
         self.tools = tools
         self.offer = offer
         self.searches: list[SearchRecord] = []
-        self.revealed: list[str] = []
         self.settings = settings
         self._lease = lease
         self._record = lease.session
@@ -71,14 +71,21 @@ class DisclosureTurn:
         self._fingerprint = fingerprint
         self._results: dict[tuple[str, str], tuple[str, ...]] = {}
         self._sent: frozenset[str] = frozenset()
-        self._new_round = False
+        self._pinned_tools = frozenset(self._tool(name).identity for name in pinned if name in tools)
+        self._reveals = Reveals(self._record, settings, self._pinned_tools, self._may_have_tool)
+        self._shown = self._record.shown
+
+    @property
+    def revealed(self) -> list[str]:
+        """Names of the tools that this turn revealed, in order."""
+        return self._names_of(self._reveals.added)
 
     def begin_round(self) -> tuple[str, ...]:
         """Begin a round and return the names of the tools to send: pinned ones, then revealed ones in order.
 
         The search tool is not among them; `offers_search` says whether to send it too.
         """
-        self._new_round = True
+        self._reveals.begin_round()
         names = self._visible()
         self._sent = frozenset(names)
         return names
@@ -142,11 +149,49 @@ class DisclosureTurn:
         Args:
             names: Names or identities of tools. Unknown ones are ignored.
         """
-        pins = set(self._pinned)  # never in the record, so that they do not count for `max_revealed`
         found = (self.tools.find(name) or self.tools.get(name) for name in names)
-        restored = [tool for tool in found if tool is not None and tool.name not in pins and self._allows(tool.name)]
-        self._record.reveal(tool.identity for tool in restored)
-        self._hide_surplus()
+        self._reveals.restore(tool.identity for tool in found if tool is not None and self._allows(tool.name))
+
+    def merge(
+        self, conversation: Sequence[Message], *, revealed: Iterable[str] = (), withheld: Collection[str] = ()
+    ) -> None:
+        """Take over what the conversation shows: the tools that turns in other processes revealed or hid.
+
+        `Disclosure.open` does it. A tool that does not exist any more leaves until it is found or called again.
+
+        Args:
+            conversation: The messages before the turn.
+            revealed: Names or identities that were revealed earlier. Those that the session does not know are added.
+            withheld: Identities of tools that exist, but that the session may not have now. They keep their place.
+        """
+        if conversation:
+            self._record.merge(
+                replay_reveals(conversation, self.settings, self.tools, self._pinned_tools, self._allows)
+            )
+            self._shown = self._record.shown
+        self._record.hide(one for one in self._record.revealed if self.tools.find(one) is None and one not in withheld)
+        known = self._record.known
+        found = ((name, self.tools.find(name) or self.tools.get(name)) for name in revealed)
+        self.restore(name for name, tool in found if tool is not None and tool.identity not in known)
+
+    def take_marker(self) -> tuple[str, ...] | None:
+        """Return the identities of the revealed tools if the conversation does not show them yet, or else None.
+
+        Store them as `AssistantMessage.revealed` of the last message, so that other processes see them. The
+        conversation counts as showing them from now on.
+        """
+        if self.offer.reveals_all or self._record.revealed == self._shown:
+            return None
+        self._shown = self._record.revealed
+        return self._shown
+
+    def keep(self) -> None:
+        """Note that the turn is kept in the conversation, with its markers."""
+        self._record.keep(self._shown)
+
+    def roll_back(self) -> None:
+        """Hide what the turn revealed, because it failed and the conversation does not show it."""
+        self._record.roll_back()
 
     def call(self, name: str) -> str | None:
         """Decide whether a call of the tool `name` runs: return None to run it, else the answer for the model.
@@ -221,23 +266,12 @@ class DisclosureTurn:
     def _may_have(self, name: str) -> bool:
         return name in self.tools and self._allows(name)
 
-    def _reveal(self, names: Sequence[str]) -> None:
-        if self._new_round and not self.settings.keep_revealed:
-            self._record.hide(self._record.revealed)
-        self._new_round = False
-        pins = set(self._pinned)
-        added = self._record.reveal(self._tool(name).identity for name in names if name not in pins)
-        self.revealed.extend(self._names_of(added))
-        self._hide_surplus()
+    def _reveal(self, names: Iterable[str]) -> None:
+        self._reveals.add(self._tool(name).identity for name in names)
 
-    def _hide_surplus(self) -> None:
-        """Hide the least recently used tools above `max_revealed`, except those that this turn revealed."""
-        limit = self.settings.max_revealed
-        if limit is None:
-            return
-        known = [name for name in self._names_of(self._record.least_recently_used) if self._allows(name)]
-        spare = [name for name in known if name not in self.revealed]
-        self._record.hide(self._tool(name).identity for name in spare[: max(0, len(known) - limit)])
+    def _may_have_tool(self, identity: str) -> bool:
+        tool = self.tools.find(identity)
+        return tool is not None and self._allows(tool.name)
 
     def _sources_since_offer(self) -> dict[str, int]:
         return {name: count for name, count in self.tools.sources.items() if name not in self.offer.sources}
