@@ -22,7 +22,7 @@ DATA = {"__pycache__", "data", "results"}
 
 # From the bottom. A package imports only from the lines below its own: here, the lines above it.
 LAYERS = """
-errors text
+errors text lru_cache
 serialization
 messages
 indexes eviction

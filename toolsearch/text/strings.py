@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 __all__ = ["clip", "one_line", "replace_surrogates", "replace_surrogates_in", "short_json", "short_repr"]
@@ -84,7 +85,7 @@ def short_repr(value: object, max_length: int = 100) -> str:
         fits = len(value) <= max_length and len(text) <= max_length
         return text if fits else text[: max_length - 2].rstrip(text[-1]) + _ELLIPSIS + text[-1]
     try:
-        text = repr(value)
+        text = repr(_beginning(value, [max_length]))
     except Exception:  # nested too deeply, or a __repr__ that fails
         text = f"<{type(value).__name__}>"
     return clip(text, max_length)
@@ -98,7 +99,27 @@ def short_json(value: object, max_length: int = 80) -> str:
         ('{"a": null}', '"xxxxxx…')
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = json.dumps(_beginning(value, [max_length]), ensure_ascii=False, default=str)
     except Exception:  # nested too deeply, a circle, or a __str__ that fails
         text = f"a value of type {type(value).__name__}"
     return clip(text, max_length)
+
+
+def _beginning(value: Any, left: list[int]) -> Any:
+    """Return the beginning of a JSON value, so that a large one is not written in full to show a part of it.
+
+    Args:
+        value: Any value.
+        left: The number of values and characters to keep, which this function decreases.
+    """
+    left[0] -= 1
+    kind = type(value)
+    if kind is str:
+        left[0] -= len(value)
+        return value[: max(0, left[0] + len(value)) + 3]
+    if kind is list or kind is tuple:
+        return kind(_beginning(member, left) for member in takewhile(lambda _: left[0] > 0, value))
+    if kind is dict:
+        items = takewhile(lambda _: left[0] > 0, value.items())
+        return {_beginning(key, left): _beginning(member, left) for key, member in items}
+    return value

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 from difflib import SequenceMatcher, get_close_matches
+from functools import lru_cache
+from heapq import nlargest
+from itertools import pairwise
 
 from ..errors import ConfigurationError
 
@@ -20,7 +23,9 @@ _INVALID = re.compile(r"[^a-zA-Z0-9_-]+")
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
 _PREFIX_END = re.compile(r"::|__|[.:/]")
 _MAX_COMPARED_CHARACTERS = 150
+_MAX_PREFIXES = 8
 _SIMILARITY_THRESHOLD = 0.6
+_MAX_COMPARED_NAMES = 500
 
 
 def is_wire_name(name: str) -> bool:
@@ -94,15 +99,27 @@ def closest_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
             ranks.setdefault(candidate, (-2.0, removed + removed_there))
     if len(ranks) < n:
         matcher = SequenceMatcher(b=keys[-1])
-        for key in get_close_matches(keys[-1], known, n + len(ranks), _SIMILARITY_THRESHOLD):
+        for key in get_close_matches(keys[-1], _nearest(keys[-1], known), n + len(ranks), _SIMILARITY_THRESHOLD):
             matcher.set_seq1(key)
             for candidate, removed_there in known[key].items():
                 ranks.setdefault(candidate, (-matcher.ratio(), removed_there))
     return sorted(ranks, key=lambda candidate: (*ranks[candidate], candidate))[:n]
 
 
-def _keys(name: str) -> list[str]:
+def _nearest(key: str, keys: Collection[str]) -> Collection[str]:
+    """Return the keys to compare with `key` in full: of many, those that share the most pairs of characters with it."""
+    if len(keys) <= _MAX_COMPARED_NAMES:
+        return keys
+    pairs = set(map("".join, pairwise(key)))
+    return nlargest(_MAX_COMPARED_NAMES, keys, key=lambda other: sum(pair in other for pair in pairs) - len(other) / 8)
+
+
+def _keys(name: str) -> tuple[str, ...]:
     """Return the joined words of a name, then of what is left of it after each prefix."""
-    name = name[:_MAX_COMPARED_CHARACTERS]
-    tails = [name, *(name[match.end() :] for match in _PREFIX_END.finditer(name))]
-    return ["".join(words_of(tail)) for tail in tails]
+    return _keys_of(name[:_MAX_COMPARED_CHARACTERS])
+
+
+@lru_cache(maxsize=16_384)
+def _keys_of(name: str) -> tuple[str, ...]:
+    tails = [name, *(name[match.end() :] for match in _PREFIX_END.finditer(name))][:_MAX_PREFIXES]
+    return tuple("".join(words_of(tail)) for tail in tails)

@@ -124,7 +124,7 @@ def test_unknown_arguments_are_named_with_a_suggestion():
         ({"const": "a"}, "b", '\'x\': expected "a", got "b"'),
         ({"pattern": "^a+$"}, "b", '\'x\': expected text that matches the pattern "^a+$", got "b"'),
         ({"not": {}}, "b", "'x': "),
-        (False, "b", "does not allow 'b'"),
+        (False, "b", "'x': this value is not allowed, got"),
         ({"type": "array", "items": {"type": "integer"}}, [1, "b"], "'x[1]': expected integer, got \"b\""),
         (
             {"anyOf": [{"type": "string"}, {"type": "object", "required": ["a"]}]},

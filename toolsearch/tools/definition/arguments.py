@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -15,6 +16,7 @@ from pydantic_core import PydanticUndefined
 from ...errors import ToolArgumentError
 from ..context import ToolContext
 from ..validation.feedback import MissingArgument, conversion_problems, invalid_arguments, unknown_argument
+from ..validation.keywords import MAX_VIOLATIONS
 from .signature import Parameter
 
 __all__ = ["EMPTY", "Argument", "FunctionDescription", "default_of_field"]
@@ -85,8 +87,9 @@ class FunctionDescription:
         """
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
-        known = [a.wire_name for a in self.arguments if isinstance(a, Argument)]
-        problems = [unknown_argument(name, known) for name in args if name not in known]
+        known = dict.fromkeys(a.wire_name for a in self.arguments if isinstance(a, Argument))
+        unknown = islice((name for name in args if name not in known), MAX_VIOLATIONS)
+        problems = [unknown_argument(name, known) for name in unknown]
         for argument in self.arguments:
             if isinstance(argument, Parameter):
                 value: Any = ctx

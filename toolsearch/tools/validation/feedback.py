@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from ...text import short_json
+from ...text import clip, short_json
 from ..names import closest_names
-from .patterns import matches
+from .keywords import MAX_VIOLATIONS, Violation
+from .steps import Steps
 
 if TYPE_CHECKING:
-    from jsonschema import ValidationError as SchemaError
     from pydantic import ValidationError
 
 __all__ = [
     "conversion_problems",
-    "extra_names",
     "invalid_arguments",
-    "schema_problems",
     "signature_of",
     "unknown_argument",
+    "violation_problems",
 ]
 
 MAX_PROBLEMS = 5
 MAX_NAMES = 30
 MAX_VALUES = 20
-MAX_MESSAGE_CHARACTERS = 240
+MAX_NAME_CHARACTERS = 200
+MAX_CONVERSION_ERRORS = 1_000
+_STEPS_PER_NAME = 3
 
 
 class MissingArgument(str):
@@ -50,8 +51,14 @@ _EXPECTED = {
     "maxProperties": "at most {} entries",
     "pattern": "text that matches the pattern {}",
     "const": "{}",
+    "uniqueItems": "items that differ",
 }
-_EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+_OTHER = {
+    "not": "this value is not allowed",
+    "contains": "too few items of the kind that must be there",
+    "maxContains": "too many items of one kind",
+    "oneOf": "it fits more than one of the alternatives",
+}
 
 
 def invalid_arguments(name: str, problems: Sequence[str], parameters: Mapping[str, Any]) -> str:
@@ -79,13 +86,6 @@ def signature_of(parameters: Mapping[str, Any]) -> str:
     return f"Required: {_listed(needed, MAX_NAMES) or 'none'}. All arguments: {_listed(known, MAX_NAMES)}."
 
 
-def extra_names(schema: Mapping[str, Any], instance: Mapping[str, Any]) -> list[str]:
-    """Return the keys of an object that match neither `properties` nor `patternProperties` of its schema."""
-    patterns = schema.get("patternProperties", {})
-    extras = [name for name in instance if name not in schema.get("properties", {})]
-    return [name for name in extras if all(matches(pattern, name) is False for pattern in patterns)]
-
-
 def unknown_argument(name: str, known: Iterable[str], path: Sequence[Any] = ()) -> str:
     """Describe an unknown argument, or an unknown key of the object at `path`, with a suggestion."""
     close = closest_names(name, known, 1)
@@ -95,55 +95,71 @@ def unknown_argument(name: str, known: Iterable[str], path: Sequence[Any] = ()) 
 
 def conversion_problems(argument: str, error: ValidationError) -> list[str]:
     """Convert pydantic's errors about one argument to problems."""
+    if error.error_count() > MAX_CONVERSION_ERRORS:  # pydantic would describe all of them
+        return [f"{_path([argument])!r}: {error.error_count():,} values do not fit {error.title}"]
     problems = []
-    for detail in error.errors(include_url=False, include_context=False):
+    for detail in error.errors(include_url=False, include_context=False)[:MAX_VIOLATIONS]:
         path = _path([argument, *detail["loc"]])
         sent = "" if detail["type"] == "missing" else f", got {short_json(detail['input'])}"
         problems.append(f"{path!r}: {detail['msg']}{sent}")
     return problems
 
 
-def schema_problems(error: SchemaError, path: Sequence[Any] = ()) -> list[str]:
-    """Convert one error of a JSON Schema validator to problems."""
-    path = [*path, *error.relative_path]
-    keyword = str(error.validator)
-    value: Any = error.validator_value
-    instance: Any = error.instance
+def violation_problems(violation: Violation, path: tuple[Any, ...] = (), steps: Steps | None = None) -> list[str]:
+    """Convert a violation of a JSON Schema to problems, at most `MAX_VIOLATIONS`.
+
+    Args:
+        violation: The violation.
+        path: The keys and positions that lead to the value that its path begins at.
+        steps: The budget for suggestions.
+    """
+    path = (*path, *violation.path)
+    keyword, expected, value = violation.keyword, violation.expected, violation.value
     where = repr(_path(path)) if path else "the arguments"
-    if keyword in _EXCLUSIVE and isinstance(error.schema, Mapping) and error.schema.get(_EXCLUSIVE[keyword]) is True:
-        keyword = _EXCLUSIVE[keyword]  # as in draft 4
-    if keyword == "required" and isinstance(value, list):
-        return [MissingArgument(_path([*path, name])) for name in value if name not in instance]
-    if keyword == "additionalProperties" and value is False:
-        schema: Any = error.schema
-        known = list(schema.get("properties", ()))
-        return [unknown_argument(name, known, path) for name in extra_names(schema, instance)]
-    if keyword in ("anyOf", "oneOf") and error.context:
-        return _choice(error, path, where)
+    if keyword == "required":
+        return [MissingArgument(_path([*path, name])) for name in expected[:MAX_VIOLATIONS]]
+    if keyword in ("additionalProperties", "unevaluatedProperties"):
+        return _unknown(expected[:MAX_VIOLATIONS], list(violation.schema.get("properties", ())), path, steps)
+    if violation.branches:
+        return _choice(violation, path, where, steps)
     if keyword == "type":
-        kinds = value if isinstance(value, list) else [value]
-        return [f"{where}: expected {' or '.join(_kind(kind) for kind in kinds)}, got {short_json(instance)}"]
-    if keyword == "enum" and isinstance(value, list):
-        return [f"{where}: expected one of {_listed(map(short_json, value), MAX_VALUES)}, got {short_json(instance)}"]
+        kinds = [expected] if isinstance(expected, str) else expected
+        return [f"{where}: expected {' or '.join(_kind(kind) for kind in kinds[:MAX_VALUES])}, got {short_json(value)}"]
+    if keyword == "enum":
+        return [f"{where}: expected one of {_listed(expected, MAX_VALUES, short_json)}, got {short_json(value)}"]
     if keyword in _EXPECTED:
-        return [f"{where}: expected {_EXPECTED[keyword].format(short_json(value))}, got {short_json(instance)}"]
-    message = error.message if len(error.message) <= MAX_MESSAGE_CHARACTERS else f"it does not fit {keyword!r}"
-    return [f"{where}: {message}"]
+        bound = violation.schema.get(keyword.removeprefix("exclusive").lower()) if expected is True else expected
+        return [f"{where}: expected {_EXPECTED[keyword].format(short_json(bound))}, got {short_json(value)}"]
+    return [f"{where}: {_OTHER.get(keyword, 'it does not fit')}, got {short_json(value)}"]
 
 
-def _choice(error: SchemaError, path: list[Any], where: str) -> list[str]:
+def _unknown(names: Sequence[str], known: Sequence[str], path: Sequence[Any], steps: Steps | None) -> list[str]:
+    """Describe unknown names, with suggestions for those that are shown."""
+    if steps is not None:
+        steps.spend(_STEPS_PER_NAME * min(len(names), MAX_PROBLEMS) * len(known))
+    elif len(known) > MAX_NAMES:
+        known = ()
+    return [unknown_argument(name, known if at < MAX_PROBLEMS else (), path) for at, name in enumerate(names)]
+
+
+def _choice(violation: Violation, path: tuple[Any, ...], where: str, steps: Steps | None) -> list[str]:
     """Return the expected types if no alternative has the right type, else the problems of the first that has."""
-    branches = list(error.context or ())
-    if all(branch.validator == "type" and not branch.relative_path for branch in branches):
-        kinds: dict[str, None] = {}
-        for branch in branches:
-            value = branch.validator_value
-            kinds.update(dict.fromkeys(_kind(kind) for kind in (value if isinstance(value, list) else [value])))
-        return [f"{where}: expected {' or '.join(kinds)}, got {short_json(error.instance)}"]
-    fitting = [branch for branch in branches if branch.validator != "type" or branch.relative_path]
-    chosen = fitting[0].relative_schema_path[0]
-    nearest = [branch for branch in fitting if branch.relative_schema_path[0] == chosen]
-    return [problem for branch in nearest for problem in schema_problems(branch, path)]
+    branches = violation.branches
+    if all(part.keyword == "type" and not part.path for branch in branches for part in branch):
+        expected = (part.expected for branch in branches for part in branch)
+        names = (name for one in expected for name in ([one] if isinstance(one, str) else one))
+        kinds = dict.fromkeys(map(_kind, names))
+        return [f"{where}: expected {' or '.join(kinds)}, got {short_json(violation.value)}"]
+    for branch in branches:
+        fitting = [part for part in branch if part.keyword != "type" or part.path]
+        if fitting:
+            problems: list[str] = []
+            for part in fitting:
+                problems += violation_problems(part, path, steps)
+                if len(problems) >= MAX_VIOLATIONS:
+                    break
+            return problems[:MAX_VIOLATIONS]
+    return []
 
 
 def _kind(name: object) -> str:
@@ -155,9 +171,11 @@ def _path(parts: Iterable[Any]) -> str:
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text
+        if len(text) > MAX_NAME_CHARACTERS:
+            break
+    return clip(text, MAX_NAME_CHARACTERS)
 
 
-def _listed(names: Iterable[str], most: int) -> str:
-    listed = list(names)
-    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+def _listed(values: Sequence[Any], most: int, word: Callable[[Any], str] = str) -> str:
+    listed = ", ".join(clip(word(value), MAX_NAME_CHARACTERS) for value in values[:most])
+    return listed + (f" and {len(values) - most} more" if len(values) > most else "")

@@ -1,175 +1,174 @@
-"""Validation of arguments against a tool's JSON Schema, without network access and in linear time."""
+"""Validation of arguments against a tool's JSON Schema, without network access and with a budget of steps."""
 
 from __future__ import annotations
 
-import json
 import logging
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, Final
 
-from cachetools import LRUCache
-from jsonschema import Draft4Validator, Draft202012Validator, FormatChecker, ValidationError, validators
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-
+from ...lru_cache import ByteLruCache
 from ...text.logs import log_event
-from .feedback import extra_names, schema_problems
+from .compiled_schema import CompiledSchema
+from .feedback import violation_problems
+from .json_values import json_key
+from .keywords import KEYWORDS, MAX_VIOLATIONS, Violation
 from .patterns import matches
+from .steps import OutOfStepsError, Steps
+from .top_level import top_level_problems
+from .unevaluated import EvaluatedMembers
 
-__all__ = ["find_problems"]
+__all__ = ["MAX_STEPS", "find_problems"]
 
 logger = logging.getLogger(__name__)
 
-MAX_PROBLEMS = 20
-_CERTAIN_DEPTH = 100
-_NO_SCHEMAS: Registry[Any] = Registry()  # resolves references inside the schema only
-_NO_FORMATS = FormatChecker(formats=())  # Python cannot compile every JavaScript pattern
-_DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+MAX_STEPS: Final = 500_000
+"""Maximum steps of one validation."""
+MAX_SCHEMA_STEPS: Final = 40_000
+"""Maximum steps to prepare a schema."""
+MAX_VALUE_STEPS: Final = 5_000
+"""Maximum steps for the values that are validated after the budget is used up."""
+_CERTAIN_DEPTH: Final = 100
 
-_validators: LRUCache[bytes, Any] = LRUCache(maxsize=1024)
-_lock = threading.Lock()
+_schemas: ByteLruCache[bytes, CompiledSchema] = ByteLruCache(64_000_000)
 
 
-def find_problems(schema: Mapping[str, Any], digest: bytes, arguments: dict[str, Any], tool: str = "") -> list[str]:
+def find_problems(
+    schema: Mapping[str, Any], digest: bytes, arguments: dict[str, Any], tool: str = "", *, quick_steps: int = 0
+) -> list[str]:
     """Return the problems of `arguments` in words for the model; an empty list if they are valid.
 
     Nothing is rejected that cannot be judged: a reference to another document and a pattern that re2 does not support
     count as met. If the schema itself is not valid JSON Schema, nothing is validated, which is logged once.
 
+    The work has a budget of steps. If it is used up, the rest is left to the tool, which is logged once: only the
+    names and types of the arguments, and the arguments that are not lists or objects, are validated.
+
     Args:
-        schema: The JSON Schema, of the draft in its ``$schema``, else of 2020-12. A schema that is invalid there but
-            valid in draft 4, such as one of OpenAPI 3.0 with ``exclusiveMinimum: true``, is read as draft 4.
-        digest: The key under which the compiled validator is cached.
+        schema: The JSON Schema, of the draft in its ``$schema``, else of 2020-12. Forms of older drafts, such as
+            ``exclusiveMinimum: true``, are read too.
+        digest: The key under which the prepared schema is cached.
         arguments: The arguments that the model sent.
         tool: The name of the tool, for the log.
+        quick_steps: A smaller budget that raises an error when it is used up; 0 for the whole budget.
+
+    Raises:
+        OutOfStepsError: If `quick_steps` do not suffice.
     """
-    validator = _validator_for(schema, digest, tool)
-    if validator is None:
+    compiled = _compiled(schema, digest, tool, quick_steps)
+    if compiled.problem:
         return []
-    problems: list[str] = []
+    if compiled.is_too_large:
+        return top_level_problems(schema, arguments)
+    validation = _Validation(compiled, Steps(quick_steps or MAX_STEPS))
     try:
-        for error in validator.iter_errors(arguments):
-            problems.extend(schema_problems(error))
-            if len(problems) >= MAX_PROBLEMS:
-                break
-    except RecursionError:
-        # Either the value is nested deeply, or the schema refers to itself without end and says nothing.
-        return ["the arguments: nested too deeply to be validated"] if _depth(arguments) > _CERTAIN_DEPTH else []
-    except Exception:  # a schema that breaks the validator must not make the tool uncallable
-        return problems
-    return problems
-
-
-def _validator_for(schema: Mapping[str, Any], digest: bytes, tool: str) -> Any:
-    with _lock:
-        if digest in _validators:
-            return _validators[digest]
-    try:
-        validator, problem = _compile(schema)
-    except (Unresolvable, RecursionError, TypeError, ValueError, AttributeError) as error:
-        validator, problem = None, type(error).__name__
-    with _lock:
-        is_first = digest not in _validators
-        _validators[digest] = validator
-    if validator is None and is_first:
-        facts = {"tool": tool, "problem": problem}
-        log_event(logger, logging.WARNING, "invalid_tool_schema", facts, note="; its arguments are not validated")
-    return validator
-
-
-def _compile(schema: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return the validator of a schema, or None and the first invalid keyword with its place."""
-    plain = _without_dialects(json.loads(json.dumps({key: schema[key] for key in schema if key != "$schema"})))
-    problem = ""
-    for draft in (_draft_of(schema), Draft4Validator):
-        meta_validator = draft(draft.META_SCHEMA, format_checker=_NO_FORMATS)
-        # {"required": ["a", "a"]} is invalid, but harmless.
-        errors = (error for error in meta_validator.iter_errors(plain) if error.validator != "uniqueItems")
-        # The order of a meta-schema varies, so the place is chosen by itself.
-        invalid = min(("/" + "/".join(map(str, error.absolute_path)) for error in errors), default=None)
-        if invalid is None:
-            return _lenient(draft, "patternProperties" in str(plain))(plain, registry=_NO_SCHEMAS), ""
-        problem = problem or f"invalid {invalid}"
-    return None, problem
-
-
-def _draft_of(schema: Mapping[str, Any]) -> Any:
-    try:
-        return validators.validator_for(schema, default=Draft202012Validator)
-    except (TypeError, ValueError, AttributeError):  # "$schema" is not an address
-        return Draft202012Validator
-
-
-def _without_dialects(schema: Any) -> Any:
-    """Return a copy without ``$schema``, which would switch to a validator without the keywords defined here."""
-    if isinstance(schema, list):
-        return [_without_dialects(member) for member in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    return {
-        key: value if key in _DATA_KEYWORDS else _without_dialects(value)
-        for key, value in schema.items()
-        if key != "$schema" or isinstance(value, Mapping)  # a property may be called "$schema"
-    }
-
-
-@lru_cache(maxsize=32)
-def _lenient(draft: Any, with_patterns: bool) -> Any:
-    """Return the validator class of a draft, with patterns in linear time and references that may be broken."""
-    keywords: dict[str, Callable[..., Any]] = {
-        "pattern": _pattern,
-        "patternProperties": _pattern_properties,
-        "additionalProperties": _additional_properties,
-    }
-    keywords.update({name: _reference(draft.VALIDATORS[name]) for name in _REFERENCES if name in draft.VALIDATORS})
-    if with_patterns and "unevaluatedProperties" in draft.VALIDATORS:
-        keywords["unevaluatedProperties"] = _accept  # the library's version would use Python's `re`
-    extend: Callable[..., Any] = validators.extend
-    return extend(draft, {name: check for name, check in keywords.items() if name in draft.VALIDATORS})
-
-
-def _pattern(validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    if validator.is_type(instance, "string") and matches(pattern, instance) is False:
-        yield ValidationError(f"it does not match {pattern!r}")
-
-
-def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    if not validator.is_type(instance, "object"):
-        return
-    for pattern, schema in patterns.items():
-        for name, value in instance.items():
-            if matches(pattern, name):
-                yield from validator.descend(value, schema, path=name, schema_path=pattern)
-
-
-def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if not validator.is_type(instance, "object"):
-        return
-    extras = extra_names(schema, instance)
-    if validator.is_type(allowed, "object"):
-        for name in extras:
-            yield from validator.descend(instance[name], allowed, path=name)
-    elif not allowed and extras:
-        yield ValidationError(f"unknown: {', '.join(map(repr, extras))}")
-
-
-def _reference(check: Callable[..., Any]) -> Callable[..., Iterator[ValidationError]]:
-    def check_leniently(validator: Any, reference: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-        try:
-            yield from check(validator, reference, instance, schema)
-        except RecursionError:
+        return validation.problems(arguments)
+    except OutOfStepsError:
+        if quick_steps:
             raise
-        except Exception:  # the target does not exist, or is not a schema
-            return
+    except RecursionError:
+        # Either the value is nested deeply, or the schema is.
+        if _depth(arguments) > _CERTAIN_DEPTH:
+            return ["the arguments: nested too deeply to be validated"]
+    except Exception:  # a schema that breaks the validator must not make the tool uncallable
+        return []
+    if not compiled.is_logged:
+        compiled.is_logged = True
+        _warn("arguments_not_validated", tool, "too much work", "the tool receives them as they are")
+    judge = _Validation(compiled, Steps(MAX_VALUE_STEPS)).check_within_limits
+    return top_level_problems(schema, arguments, judge)
 
-    return check_leniently
+
+def _compiled(schema: Mapping[str, Any], digest: bytes, tool: str, quick_steps: int) -> CompiledSchema:
+    compiled = _schemas.get(digest)
+    if compiled is not None:
+        return compiled
+    compiled = CompiledSchema(schema, quick_steps or MAX_SCHEMA_STEPS)
+    if compiled.is_too_large and quick_steps:
+        raise OutOfStepsError
+    is_first = _schemas.put(digest, compiled, size=compiled.size)
+    if is_first and (compiled.problem or compiled.is_too_large):
+        problem = "too large" if compiled.is_too_large else f"invalid {compiled.problem}"
+        _warn("invalid_tool_schema", tool, problem, "its arguments are not validated")
+    return compiled
 
 
-def _accept(_validator: Any, _value: Any, _instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    return iter(())
+def _warn(event: str, tool: str, problem: str, consequence: str) -> None:
+    log_event(logger, logging.WARNING, event, {"tool": tool, "problem": problem}, note=f"; {consequence}")
+
+
+class _Validation:
+    """One validation of arguments. It judges each pair of a reference and a value once."""
+
+    def __init__(self, compiled: CompiledSchema, steps: Steps) -> None:
+        self.steps = steps
+        self._compiled = compiled
+        self._judged: dict[tuple[int, int], list[Violation]] = {}
+
+    def problems(self, arguments: dict[str, Any]) -> list[str]:
+        """Return the problems of the arguments in words."""
+        violations = self.check(self._compiled.schema, arguments)
+        return list(islice((p for v in violations for p in violation_problems(v, steps=self.steps)), MAX_VIOLATIONS))
+
+    def check_within_limits(self, schema: Any, value: Any, key: str) -> list[str]:
+        """Return the problems of one argument in words; none if its validation needs too many steps."""
+        try:
+            violations = self.check_member(schema, value, key)
+        except Exception:  # out of steps, or a schema that breaks the validator
+            return []
+        return list(islice((p for v in violations for p in violation_problems(v)), MAX_VIOLATIONS))
+
+    def check(self, schema: Any, value: Any) -> list[Violation]:
+        """Return the violations of a value, at most `MAX_VIOLATIONS`."""
+        if schema is True:
+            return []
+        if schema is False:
+            return [Violation("not", {}, value, {})]
+        if self._compiled.reference_alone and "$ref" in schema:
+            return self.check_target(schema, value)
+        steps, found = self.steps, []
+        steps.spend(1 + (len(value) // 8 if isinstance(value, list | dict) else 0))
+        for keyword, expected in schema.items():
+            judge = KEYWORDS.get(keyword)
+            if judge is None:
+                continue
+            steps.spend(1 + (len(expected) // 8 if isinstance(expected, list | tuple | dict) else 0))
+            found += judge(self, expected, value, schema)
+            if len(found) >= MAX_VIOLATIONS:
+                return found[:MAX_VIOLATIONS]
+        return found
+
+    def check_target(self, schema: Mapping[str, Any], value: Any) -> list[Violation]:
+        """Return the violations of the schema that the reference in `schema` leads to."""
+        pair = id(schema), id(value)
+        judged = self._judged.get(pair)
+        if judged is None:
+            self._judged[pair] = []  # a reference that leads back to itself rejects nothing
+            judged = self._judged[pair] = self.check(self._compiled.target(schema), value)
+        return judged
+
+    def check_member(self, schema: Any, value: Any, key: str | int) -> list[Violation]:
+        """Return the violations of a member of a list or object."""
+        found = self.check(schema, value)
+        return [violation._replace(path=(key, *violation.path)) for violation in found] if found else found
+
+    def matches(self, pattern: str, text: str) -> bool | None:
+        """Return whether a pattern matches, or None if that cannot be told."""
+        return matches(pattern, text, self.steps)
+
+    def key(self, value: Any) -> str:
+        """Return a string that is equal for equal values."""
+        return json_key(value, self.steps)
+
+    def allowed_keys(self, schema: Mapping[str, Any], keyword: str) -> frozenset[str]:
+        """Return the keys of the values that `const` or `enum` allows."""
+        return self._compiled.allowed_keys(schema, keyword, self.steps)
+
+    def evaluated(self, schema: Mapping[str, Any], value: Any) -> Callable[[str | int], bool]:
+        """Return a function that tells whether other keywords judge a member of the value."""
+        members = EvaluatedMembers(self, self._compiled.target, value)
+        members.add(schema)
+        return members.__contains__
 
 
 def _depth(value: Any) -> int:
