@@ -229,7 +229,7 @@ def test_an_error_in_the_code_of_a_type_is_raised() -> None:
         JsonOutputConverter(Faulty).parse('{"name": "x"}')
 
 
-@pytest.mark.parametrize("output", [Callable[[], int], list[type], object(), {"type": "object"}, 3, bytes.join])
+@pytest.mark.parametrize("output", [Callable[[], int], list[type], object(), 3, bytes.join])
 def test_unsupported_types_are_rejected(output: object) -> None:
     with pytest.raises(ConfigurationError, match="the output type must be one that JSON can express"):
         converter_for(output)

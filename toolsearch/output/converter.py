@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
@@ -76,10 +77,10 @@ def converter_for(output: object) -> OutputConverter:
     """Return the converter for a type. A converter is returned as it is.
 
     Args:
-        output: A type that pydantic reads, or an `OutputConverter`.
+        output: A type that pydantic reads, a JSON Schema, or an `OutputConverter`.
 
     Raises:
-        ConfigurationError: If it is neither, or if JSON cannot express the type.
+        ConfigurationError: If it is none of these, or if JSON cannot express the type.
 
     Example:
         >>> converter_for(list[int]).parse("Here you are: [1, 2]")
@@ -92,8 +93,8 @@ def converter_for(output: object) -> OutputConverter:
     if output is str:
         return TextOutputConverter()
     try:
-        return _json_converter(output)
-    except TypeError:  # an unhashable type, such as one annotated with a list
+        return _schema_converter(json.dumps(output)) if isinstance(output, Mapping) else _json_converter(output)
+    except TypeError:  # an unhashable type, such as one annotated with a list, or a schema that is not JSON
         return _json_converter.__wrapped__(output)
 
 
@@ -103,3 +104,10 @@ def _json_converter(output: object) -> OutputConverter:
     from .json_converter import JsonOutputConverter
 
     return JsonOutputConverter(output)
+
+
+@lru_cache(maxsize=256)
+def _schema_converter(schema: str) -> OutputConverter:
+    from .json_converter import JsonOutputConverter
+
+    return JsonOutputConverter(json.loads(schema))

@@ -86,7 +86,7 @@ def _strict(schema: Any, definitions: Mapping[str, Any], depth: int) -> Json:
 
 def _strict_object(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> Json:
     properties: Mapping[str, Any] = schema.get("properties", {})
-    free = schema.get("additionalProperties", False) is not False
+    free = schema.get("additionalProperties", not properties) is not False
     required = schema.get("required", ())
     if free or not all(name in required or _can_be_empty(member, definitions) for name, member in properties.items()):
         raise _NotStrictError
