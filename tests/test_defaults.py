@@ -61,7 +61,7 @@ def test_the_least_recently_used_sessions_above_1000_are_evicted() -> None:
 
 def test_orders_put_memory_outside_the_tool_loop() -> None:
     memory = MemoryAdvisor(ChatMemory(InMemoryRepository()))
-    assert (memory.order, ToolCallingAdvisor().order, ToolSearchAdvisor("regex").order) == (200, 300, 300)
+    assert (memory.order, ToolCallingAdvisor().order, ToolSearchAdvisor("regex").order) == (400, 300, 300)
 
 
 def test_a_turn_has_40_calls_of_a_tool_and_150_calls_and_answers_3_equal_ones() -> None:
@@ -87,4 +87,4 @@ def test_signatures_show_the_orders() -> None:
         kind: inspect.signature(kind).parameters["order"].default
         for kind in (MemoryAdvisor, ToolCallingAdvisor, ToolSearchAdvisor)
     }
-    assert defaults == {MemoryAdvisor: 200, ToolCallingAdvisor: 300, ToolSearchAdvisor: 300}
+    assert defaults == {MemoryAdvisor: 400, ToolCallingAdvisor: 300, ToolSearchAdvisor: 300}

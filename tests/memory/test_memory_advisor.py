@@ -749,7 +749,7 @@ def test_repository_error_fails_the_turn(ask: Ask, order: int, method: str) -> N
 def test_second_memory_advisor_is_refused() -> None:
     """Two memory advisors would store everything twice."""
     memory = memory_of()
-    two = [MemoryAdvisor(memory), MemoryAdvisor(memory, order=INSIDE)]
+    two = [MemoryAdvisor(memory, order=OUTSIDE), MemoryAdvisor(memory, order=INSIDE)]
     with pytest.raises(ConfigurationError, match=r"MemoryAdvisor\(order=200\), MemoryAdvisor\(order=400\)"):
         ChatClient(ScriptedChatModel(), advisors=two)
     client = ChatClient(ScriptedChatModel(), advisors=two[:1])
@@ -861,9 +861,10 @@ def test_outside_the_loop_answers_show_the_revealed_tools_after_a_restart(ask: A
         ask(client, "Weather?", session_id="s")
         ask(client, "x", session_id="s")
         assert offered(model)[-1] == [SEARCH_TOOL, "get_weather"]
-        client, model, _ = searching(["x"], memory_of(repository), OUTSIDE)
+        client, model, _ = searching(["x"], memory_of(repository, TurnWindow(1)), OUTSIDE)
         ask(client, "And now?", session_id="s")
         assert offered(model) == [[SEARCH_TOOL, "get_weather"]]
+        assert len(sent(model)[0]) == 2  # the instructions and the new message: the window leaves out the rest
 
 
 def test_restore_reveals_tools_after_compaction_and_restart(ask: Ask, order: int) -> None:

@@ -16,7 +16,7 @@ from toolsearch import (
     ToolMessage,
     UserMessage,
 )
-from toolsearch.memory import TokenWindow, TurnWindow
+from toolsearch.memory import MessageWindow, TokenWindow, TurnWindow
 from toolsearch.memory.turns import drop_unpaired, join_conversation, split_turns, unpaired_call_ids
 from toolsearch.memory.window import apply_window
 
@@ -65,7 +65,9 @@ anything = st.lists(
     max_size=12,
 )
 windows = st.one_of(
-    st.integers(1, 8).map(TurnWindow), st.integers(1, 60).map(lambda tokens: TokenWindow(tokens, WordCounter()))
+    st.integers(1, 8).map(TurnWindow),
+    st.integers(1, 20).map(MessageWindow),
+    st.integers(1, 60).map(lambda tokens: TokenWindow(tokens, WordCounter())),
 )
 
 
@@ -84,6 +86,16 @@ def test_turn_window_counts_the_current_turn(past, current, size):
     """A turn window keeps its number of turns, the current one included."""
     kept = apply_window(past, current, TurnWindow(size))
     assert len(split_turns([*kept, *current])) == min(size, len(split_turns(past)) + 1)
+
+
+@given(conversations, turns(), st.integers(1, 20))
+def test_message_window_keeps_as_many_turns_as_fit(past, current, size):
+    """One more turn would exceed the window."""
+    kept = apply_window(past, current, MessageWindow(size))
+    assert not kept or len(kept) + len(current) <= size
+    older = split_turns(past[: len(past) - len(kept)])
+    if older:
+        assert len(older[-1]) + len(kept) + len(current) > size
 
 
 @given(conversations, turns(), st.integers(1, 60))

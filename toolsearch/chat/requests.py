@@ -51,6 +51,8 @@ class ChatRequest:
         output_schema: The schema that the provider enforces on the answer; set by `StructuredOutputAdvisor`.
         buffered: Whether streamed text is held back until the advisor that set this returns its response. Then the
             text of that response is streamed, and nothing of rejected answers or earlier rounds.
+        earlier: Earlier messages of the conversation that a memory advisor outside the tool-calling loop leaves out of
+            `messages`, because its window is full. Tool search reads in them what was revealed. They are not sent.
         memory: Set by the client if an advisor inside the tool-calling loop stores the conversation.
         record: Set by the driver: what happened in this turn so far.
 
@@ -69,6 +71,7 @@ class ChatRequest:
     tenant_id: str | None = None
     output_schema: OutputSchema | None = None
     buffered: bool = False
+    earlier: Sequence[Message] = field(default=(), repr=False, compare=False)
     memory: TurnMemory | None = field(default=None, repr=False, compare=False)
     record: TurnRecord | None = field(default=None, repr=False, compare=False)
 

@@ -58,8 +58,8 @@ class LoopState:
 
     @property
     def earlier(self) -> Sequence[Message]:
-        """Messages of earlier turns that a memory inside the loop adds to the request."""
-        return () if self.memory is None else self.memory.history
+        """Messages of earlier turns that memory has and that the loop's request does not contain."""
+        return self.request.earlier if self.memory is None else self.memory.history
 
     def conversation(self, request: ChatRequest) -> Sequence[Message]:
         """Return the messages that the model receives if this round sends `request`."""

@@ -15,7 +15,7 @@ from .chat_memory import ChatMemory
 from .in_memory_repository import InMemoryRepository
 from .repository import AnyRepository, AsyncChatMemoryRepository, ChatMemoryRepository, SessionKey
 from .sqlite_repository import SqliteRepository
-from .window import MemoryWindow, TokenWindow, TurnWindow
+from .window import MemoryWindow, MessageWindow, TokenWindow, TurnWindow
 
 __all__ = [
     "AnyRepository",
@@ -25,6 +25,7 @@ __all__ = [
     "InMemoryRepository",
     "MemoryAdvisor",
     "MemoryWindow",
+    "MessageWindow",
     "SessionKey",
     "SqliteRepository",
     "TokenWindow",

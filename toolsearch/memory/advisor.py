@@ -19,9 +19,10 @@ __all__ = ["MemoryAdvisor"]
 class MemoryAdvisor:
     """Advisor that remembers the conversations of sessions. Its `order` decides which messages it keeps.
 
-    Outside the tool-calling loop, with an order below the tool advisor's 300, it keeps user messages and answers.
-    Inside the loop, with an order above 300, it also keeps tool calls and results, and the loop sends only what memory
-    lacks.
+    By default it is inside the tool-calling loop, whose order is 300: it keeps user messages, tool calls, results and
+    answers, and the next turn sends all of them. So each request begins with the messages of the one before, as the
+    provider's prompt cache needs it. Outside the loop, with ``order=200``, it keeps only user messages and answers.
+    Less is stored and sent then, but the model no longer sees what its tools returned.
 
     A turn is stored as a whole when it has succeeded. A turn that fails or is cancelled, whose stream is left early,
     or whose answer still asks for tools stores nothing. Parallel turns of one session each see the messages that were
@@ -32,7 +33,7 @@ class MemoryAdvisor:
 
     Args:
         memory: The conversations and the window that limits what is sent.
-        order: The position in the chain.
+        order: The position in the chain. Below the order of the tool-calling loop, memory is outside.
 
     Raises:
         ConfigurationError: If `memory` is not a `ChatMemory`.
@@ -48,7 +49,7 @@ class MemoryAdvisor:
         ['I am Ann.', 'Hello!', 'Who am I?']
     """
 
-    def __init__(self, memory: ChatMemory, order: int = 200) -> None:
+    def __init__(self, memory: ChatMemory, order: int = 400) -> None:
         if not isinstance(memory, ChatMemory):
             raise ConfigurationError(f"memory must be a ChatMemory, got {memory!r}; write ChatMemory(repository)")
         self.memory = memory
@@ -71,6 +72,9 @@ class MemoryAdvisor:
         stored = yield from load_conversation(self.memory, key)
         head, body = split_system(request.messages)
         joined = join_conversation(stored.past, body)
-        response = yield request.replace(messages=compose_messages(self.memory, head, stored, joined))
+        sent = compose_messages(self.memory, head, stored, joined)
+        shown = set(map(id, sent))
+        earlier = tuple(message for message in joined.past if id(message) not in shown)
+        response = yield request.replace(messages=sent, earlier=earlier)
         yield from store_turn(self.memory, key, (*joined.current[joined.known :], response.message))
         return response

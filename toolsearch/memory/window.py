@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, takewhile
 from typing import Protocol, runtime_checkable
 
 from ..chat.tokens import EstimateTokenCounter, TokenCounter
@@ -10,7 +11,7 @@ from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Message, ToolMessage
 from .turns import split_turns
 
-__all__ = ["MemoryWindow", "TokenWindow", "TurnWindow", "apply_window"]
+__all__ = ["MemoryWindow", "MessageWindow", "TokenWindow", "TurnWindow", "apply_window"]
 
 
 @runtime_checkable
@@ -61,6 +62,33 @@ class TurnWindow:
         return max(0, self.turns - (1 if current else 0))
 
 
+class MessageWindow:
+    """Window of as many of the latest turns as have at most `messages` messages, the current turn included.
+
+    The current turn is always sent whole, even if it alone has more messages. System messages are not counted.
+
+    Args:
+        messages: The maximum number of messages, 1 or more.
+
+    Raises:
+        ConfigurationError: If `messages` is not a whole number of 1 or more.
+
+    Example:
+        >>> from toolsearch import AssistantMessage, UserMessage
+        >>> past = [UserMessage("1"), AssistantMessage("one"), UserMessage("2"), AssistantMessage("two")]
+        >>> [message.text for message in apply_window(past, [UserMessage("3")], MessageWindow(4))]
+        ['2', 'two']
+    """
+
+    def __init__(self, messages: int) -> None:
+        _validate_size("messages", messages)
+        self.messages = messages
+
+    def keep(self, past: Sequence[Sequence[Message]], current: Sequence[Message]) -> int:
+        """Return the number of `past` turns to send."""
+        return _fitting(map(len, reversed(past)), self.messages - len(current))
+
+
 class TokenWindow:
     """Window of as many of the latest turns as fit into `tokens` tokens, the current one included.
 
@@ -88,14 +116,7 @@ class TokenWindow:
 
     def keep(self, past: Sequence[Sequence[Message]], current: Sequence[Message]) -> int:
         """Return the number of `past` turns to send."""
-        left = self.tokens - self._count(current)
-        kept = 0
-        for turn in reversed(past):
-            left -= self._count(turn)
-            if left < 0:
-                break
-            kept += 1
-        return kept
+        return _fitting(map(self._count, reversed(past)), self.tokens - self._count(current))
 
     def _count(self, messages: Iterable[Message]) -> int:
         return sum(self.counter.count(text) for message in messages for text in _counted_texts(message) if text)
@@ -110,6 +131,11 @@ def apply_window(
     if not isinstance(kept, int):
         raise ConfigurationError(f"{type(window).__name__}.keep must return the number of turns to send, got {kept!r}")
     return tuple(message for turn in turns[max(0, len(turns) - kept) :] for message in turn)
+
+
+def _fitting(sizes: Iterable[int], room: int) -> int:
+    """Return how many of the sizes fit into `room` together, from the first on."""
+    return sum(1 for _ in takewhile(lambda total: total <= room, accumulate(sizes)))
 
 
 def _counted_texts(message: Message) -> Iterable[str]:
