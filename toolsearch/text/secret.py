@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 __all__ = ["HIDDEN", "Secret", "redact", "redact_urls", "reveal"]
+
+_T = TypeVar("_T")
 
 HIDDEN = "***"
 """The text in place of a secret."""
@@ -76,8 +78,8 @@ class Secret:
         raise TypeError("a Secret cannot be pickled; pass the string that reveal() returns")
 
 
-def reveal(value: str | Secret) -> str:
-    """Return the string of a value that may be a `Secret`."""
+def reveal(value: _T | Secret) -> _T | str:
+    """Return a value; of a `Secret`, its string."""
     return value.reveal() if isinstance(value, Secret) else value
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextvars
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from ...text import clip
+from ...text.secret import redact
 from ..errors import McpToolError
-from ..events import log_hook_failure
-from .servers import HttpServer
+from ..events import log_event, log_hook_failure
+from .servers import HttpServer, Server, credentials_of
 from .session.connection import Connection
-from .session.disconnects import CLOSED, describe
+from .session.disconnects import CLOSED
 
 if TYPE_CHECKING:
+    from mcp import MCPError
     from mcp.shared.dispatcher import ProgressFnT
     from mcp_types import CallToolResult
 
@@ -79,13 +83,26 @@ async def call_tool(
                 f"Tool {tool!r} of server {server.name!r} did not answer within {server.timeout:g} s. "
                 "The call was cancelled, but effects that it already had are not undone."
             ) from error
-        raise McpToolError(f"Server {server.name!r} refused the call of {tool!r}: {error.message}") from error
-    except Exception as error:
-        raise McpToolError(
-            f"Server {server.name!r} gave an invalid answer to the call of {tool!r}: {describe(error)}"
-        ) from error
+        raise McpToolError(f"Server {server.name!r} refused the call of {tool!r}: {_refusal(server, error)}") from error
+    except Exception as error:  # its text can contain addresses, arguments and results
+        shown = clip(tool, 100)
+        log_event(logging.WARNING, "mcp_invalid_answer", error=error, show_text=False, server=server.name, tool=shown)
+        raise McpToolError(f"Server {server.name!r} gave an invalid answer to the call of {tool!r}.") from error
     connection.attempts.answered()
     return result
+
+
+def _refusal(server: Server, error: MCPError) -> str:
+    """Return the server's own words for a refusal. The words of the SDK can contain addresses and parts of answers."""
+    from mcp_types import PARSE_ERROR
+
+    if error.code == PARSE_ERROR:
+        return "the answer was invalid"
+    if error.message.startswith("Redirect to "):
+        return "it redirects to another address"
+    if error.message.startswith("Unexpected content type"):
+        return "the answer was of another content type"
+    return redact(error.message, credentials_of(server))
 
 
 def _progress_callback(server: str, tool: str, hook: ProgressHook | None) -> ProgressFnT | None:

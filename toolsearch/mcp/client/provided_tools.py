@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ConfigurationError
+from ...errors import ConfigurationError, ToolSearchError
 from ...text import clip
 from ...tools.predicates import evaluate_predicate
 from ...tools.tool_type import Tool
+from ..errors import McpToolError
 from ..events import log_event
 from .calls import ProgressHook, SessionLostError, call_tool, raise_unavailable
 from .prefixes import Prefix, public_names
@@ -20,6 +21,7 @@ from .session import background_loop as loop
 from .session.connection import Connection
 
 if TYPE_CHECKING:
+    from mcp_types import CallToolResult
     from mcp_types import Tool as McpTool
 
 __all__ = ["ProvidedTools"]
@@ -130,14 +132,24 @@ class ProvidedTools:
         if not connection.running and not connection.may_start:
             raise_unavailable(connection)
 
-        async def call() -> object:
+        async def ask() -> CallToolResult:
             await self._group.reopen(connection)
             try:
-                result = await call_tool(connection, tool, arguments, self._on_progress)
+                return await call_tool(connection, tool, arguments, self._on_progress)
             except SessionLostError:  # the server ran nothing, so a second call is safe
                 await connection.wait_ended()
                 await self._group.reopen(connection)
-                result = await call_tool(connection, tool, arguments, self._on_progress)
-            return convert_result(result, server=connection.server.name, tool=tool)
+                return await call_tool(connection, tool, arguments, self._on_progress)
+
+        async def call() -> object:
+            server = connection.server.name
+            try:
+                return convert_result(await ask(), server=server, tool=tool)
+            except ToolSearchError:
+                raise
+            except Exception as error:  # of the SDK, whose text is not for the model
+                shown = clip(tool, 100)
+                log_event(logging.ERROR, "mcp_call_failed", error=error, show_text=False, server=server, tool=shown)
+                raise McpToolError(f"The call of {tool!r} of server {server!r} failed unexpectedly.") from error
 
         return call

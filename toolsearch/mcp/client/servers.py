@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, TypeAlias
+from urllib.parse import parse_qsl, urlsplit
 
 from ...errors import ConfigurationError
 from ...text import short_repr
+from ...text.secret import Secret, redact, redact_urls
 
-__all__ = ["Handshake", "HttpServer", "Server", "ServerStatus", "StdioServer"]
+__all__ = ["Handshake", "HttpServer", "Server", "ServerStatus", "StdioServer", "credentials_of"]
 
 Handshake: TypeAlias = Literal["auto", "legacy"]
 """The way a session starts: the newest protocol with a fallback, or the ``initialize`` request."""
@@ -45,8 +47,8 @@ def _validate_command(name: str, command: object, cwd: str | Path | None) -> Non
     )
 
 
-def _validate_strings(name: str, label: str, values: Mapping[str, str] | None) -> None:
-    """Validate a mapping of strings. Its values may be secrets, so the message does not contain them."""
+def _validate_strings(name: str, label: str, values: Mapping[str, str | Secret] | None) -> None:
+    """Validate a mapping of strings and secrets. The message does not contain its values."""
     if values is None:
         return
     if not isinstance(values, Mapping):
@@ -55,10 +57,25 @@ def _validate_strings(name: str, label: str, values: Mapping[str, str] | None) -
             f"write {label}={{'NAME': 'value'}}"
         )
     for key, value in values.items():
-        if not isinstance(key, str) or not isinstance(value, str):
+        if not isinstance(key, str) or not isinstance(value, str | Secret):
             raise ConfigurationError(
                 f"MCP server {name!r}: {label}[{key!r}] must be a string, got {type(value).__name__}"
             )
+
+
+def _describe(server: Server) -> str:
+    """Return the ``repr`` of a server without its hidden fields and without the credentials of its addresses."""
+    shown = (f"{field.name}={getattr(server, field.name)!r}" for field in fields(server) if field.repr)
+    return f"{type(server).__name__}({redact(', '.join(shown), credentials_of(server))})"
+
+
+def credentials_of(server: Server) -> tuple[str | Secret, ...]:
+    """Return the values that no text about a server may contain."""
+    if isinstance(server, StdioServer):
+        return (*(server.env or {}).values(), *(word for word in server.args if isinstance(word, Secret)))
+    parts = urlsplit(server.url)
+    query = tuple(value for _, value in parse_qsl(parts.query))
+    return (*(server.headers or {}).values(), *query, *((parts.password,) if parts.password else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +88,8 @@ class StdioServer:
     Args:
         name: The source of the server's tools, and their prefix if they need one.
         command: The executable.
-        args: Its command-line arguments.
-        env: Environment variables to add. ``repr`` does not show them.
+        args: Its command-line arguments. One that is a `Secret` is hidden in texts.
+        env: Environment variables to add. No text shows their values.
         cwd: The working directory of the process.
         timeout: The seconds that one tool call may take.
         connect_timeout: The seconds that start, handshake and the first tool list may take together. This is also
@@ -91,8 +108,8 @@ handshake='auto')
 
     name: str
     command: str
-    args: Sequence[str] = ()
-    env: Mapping[str, str] | None = field(default=None, repr=False)
+    args: Sequence[str | Secret] = ()
+    env: Mapping[str, str | Secret] | None = field(default=None, repr=False)
     cwd: str | Path | None = None
     timeout: float = 60.0
     connect_timeout: float = 30.0
@@ -108,11 +125,14 @@ handshake='auto')
             )
         object.__setattr__(self, "args", tuple(self.args))
         for position, argument in enumerate(self.args):
-            if not isinstance(argument, str):
+            if not isinstance(argument, str | Secret):
                 raise ConfigurationError(
                     f"MCP server {self.name!r}: args[{position}] must be a string, got {short_repr(argument)}"
                 )
         _validate_strings(self.name, "env", self.env)
+
+    def __repr__(self) -> str:
+        return _describe(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +141,8 @@ class HttpServer:
 
     Args:
         name: The source of the server's tools, and their prefix if they need one.
-        url: The endpoint.
-        headers: Headers of every request, such as an authorization. ``repr`` does not show them.
+        url: The endpoint. Texts show it without its query and password.
+        headers: Headers of every request, such as an authorization. No text shows their values.
         timeout: The seconds that one tool call may take.
         connect_timeout: The seconds that handshake and the first tool list may take together, as in `StdioServer`.
         handshake: The way the session starts, as in `StdioServer`.
@@ -132,13 +152,14 @@ class HttpServer:
             `headers` is not a mapping of strings.
 
     Example:
-        >>> HttpServer("docs", "https://example.org/mcp", headers={"Authorization": "Bearer secret"}).url
+        >>> from toolsearch import Secret
+        >>> HttpServer("docs", "https://example.org/mcp", headers={"Authorization": Secret("Bearer abc")}).url
         'https://example.org/mcp'
     """
 
     name: str
     url: str
-    headers: Mapping[str, str] | None = field(default=None, repr=False)
+    headers: Mapping[str, str | Secret] | None = field(default=None, repr=False)
     timeout: float = 60.0
     connect_timeout: float = 30.0
     handshake: Handshake = "auto"
@@ -146,10 +167,14 @@ class HttpServer:
     def __post_init__(self) -> None:
         _validate(self.name, self.timeout, self.connect_timeout)
         if not isinstance(self.url, str) or not self.url.startswith(("http://", "https://")):
+            shown = redact_urls(self.url) if isinstance(self.url, str) else short_repr(self.url)
             raise ConfigurationError(
-                f"MCP server {self.name!r}: url must start with http:// or https://, got {self.url!r}"
+                f"MCP server {self.name!r}: url must start with http:// or https://, got {shown!r}"
             )
         _validate_strings(self.name, "headers", self.headers)
+
+    def __repr__(self) -> str:
+        return _describe(self)
 
 
 Server: TypeAlias = StdioServer | HttpServer

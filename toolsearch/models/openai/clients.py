@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...errors import ConfigurationError, MissingExtraError
+from ...text.secret import reveal
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -31,7 +32,7 @@ class SdkClients:
     """Opens SDK clients at the first request and closes them.
 
     Args:
-        settings: Arguments of the SDK's client classes.
+        settings: Arguments of the SDK's client classes. A `Secret` is revealed to them only.
         client: A client of the application for sync calls; it is never closed here.
         async_client: The same for async calls.
         errors: Makes a context that converts errors of the SDK.
@@ -60,7 +61,7 @@ class SdkClients:
             if (client := self._sync) is None:
                 sdk = _import_sdk()
                 with self._errors():
-                    client = self._sync = sdk.OpenAI(**self._settings)
+                    client = self._sync = sdk.OpenAI(**self._revealed())
             return client
 
     async def for_async(self) -> AsyncOpenAI:
@@ -76,10 +77,13 @@ class SdkClients:
             self._by_loop = {key: c for key, c in self._by_loop.items() if key and not key.is_closed()}
             with self._errors():
                 # The SDK's default HTTP client would be closed, when collected, in whatever loop runs then.
-                client = sdk.AsyncOpenAI(**self._settings, http_client=sdk.DefaultAsyncHttpxClient())
+                client = sdk.AsyncOpenAI(**self._revealed(), http_client=sdk.DefaultAsyncHttpxClient())
             own = self._by_loop[loop] = _LoopClient(client, _close_at_loop_end(client))
         await anext(own.keeper)
         return own.client
+
+    def _revealed(self) -> dict[str, Any]:
+        return {name: reveal(value) for name, value in self._settings.items()}
 
     def close(self) -> None:
         """Close the client for sync calls."""

@@ -10,6 +10,7 @@ from typing import Any
 import openai
 
 from ...errors import ConfigurationError, ProviderError, ProviderProtocolError, ToolSearchError
+from ...text.secret import redact_urls
 
 __all__ = ["provider_errors"]
 
@@ -31,29 +32,33 @@ def provider_errors(model: str, *, reading: bool = False) -> Iterator[None]:
     try:
         yield
     except openai.APIResponseValidationError as error:
-        raise ProviderProtocolError(f"{model}: {error}", status=error.status_code) from error
+        raise ProviderProtocolError(f"{model}: {_text(error)}", status=error.status_code) from error
     except openai.APIConnectionError as error:
-        cause = f" ({error.__cause__})" if error.__cause__ is not None else ""
-        raise ProviderError(f"{model}: {error}{cause}", retryable=True) from error
+        cause = f" ({_text(error.__cause__)})" if error.__cause__ is not None else ""
+        raise ProviderError(f"{model}: {_text(error)}{cause}", retryable=True) from error
     except openai.APIError as error:
         raise _from_api_error(model, error) from error
     except openai.OpenAIError as error:
-        raise ConfigurationError(f"{model}: {error}") from error
+        raise ConfigurationError(f"{model}: {_text(error)}") from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise _from_wrong_value(model, error, reading) from error
     except Exception as error:
         # Some versions of the SDK do not convert errors of the transport in a running stream.
         if type(error).__module__.partition(".")[0] in _TRANSPORTS:
-            raise ProviderError(f"{model}: {type(error).__name__}: {error}", retryable=True) from error
+            raise ProviderError(f"{model}: {type(error).__name__}: {_text(error)}", retryable=True) from error
         raise
+
+
+def _text(error: BaseException) -> str:
+    return redact_urls(str(error))
 
 
 def _from_wrong_value(model: str, error: Exception, reading: bool) -> ToolSearchError:
     """Convert an error over a value that was sent, or that the provider returned."""
     if reading or isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        return ProviderProtocolError(f"{model}: the provider's answer cannot be parsed: {error}", retryable=True)
+        return ProviderProtocolError(f"{model}: the provider's answer cannot be parsed: {_text(error)}", retryable=True)
     hint = "; pass options that the SDK does not know in extra_body={...}" if isinstance(error, TypeError) else ""
-    return ConfigurationError(f"{model}: {error}{hint}")
+    return ConfigurationError(f"{model}: {_text(error)}{hint}")
 
 
 def _from_api_error(model: str, error: openai.APIError) -> ProviderError:
@@ -64,7 +69,7 @@ def _from_api_error(model: str, error: openai.APIError) -> ProviderError:
     hint = ""
     if status in (400, 422) and "stream_options" in str(error):
         hint = "; for a server that does not support stream_options, make the model with stream_usage=False"
-    return ProviderError(f"{model}: {error}{hint}", status=status, retryable=retryable)
+    return ProviderError(f"{model}: {_text(error)}{hint}", status=status, retryable=retryable)
 
 
 def _status_in(code: Any) -> int | None:

@@ -11,6 +11,7 @@ from ...chat.events import ChatChunk
 from ...chat.requests import ChatRequest
 from ...chat.responses import ChatResponse
 from ...errors import ConfigurationError
+from ...text.secret import Secret
 from .answers import response_of
 from .clients import SdkClients
 from .stream import StreamAssembler
@@ -39,7 +40,7 @@ class OpenAIChatModel:
     Args:
         model: The model's name. An option ``model`` of a request replaces it.
         base_url: The address of another server, e.g. ``"http://127.0.0.1:8080/v1"``.
-        api_key: The API key; by default the SDK reads ``OPENAI_API_KEY``. It is never shown.
+        api_key: The API key, as a string or a `Secret`; by default the SDK reads ``OPENAI_API_KEY``. It is never shown.
         client: An SDK client for `call` and `stream`, instead of `base_url` and `api_key`. The caller closes it.
         async_client: The same for `acall` and `astream`.
         tools: Tools to send if a request has none. The model never runs tools.
@@ -74,7 +75,7 @@ class OpenAIChatModel:
         model: str,
         *,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: str | Secret | None = None,
         client: OpenAI | None = None,
         async_client: AsyncOpenAI | None = None,
         tools: Sequence[Tool] = (),
@@ -92,7 +93,8 @@ class OpenAIChatModel:
         _validate_options(options)
         self.model = model
         self.supports_output_schema = output_schema
-        settings = {"base_url": base_url, "api_key": api_key, "max_retries": max_retries}
+        key = Secret(api_key) if isinstance(api_key, str) else api_key
+        settings = {"base_url": base_url, "api_key": key, "max_retries": max_retries}
         settings = {name: value for name, value in settings.items() if value is not None}
         # Not a method: the clients must not refer back to the model, or dropping it would not close them at once.
         self._errors = partial(_convert_errors, model)

@@ -6,10 +6,14 @@ import logging
 from dataclasses import dataclass
 
 from ....text import one_line
+from ....text.secret import redact
 from ...events import log_event
-from ..servers import HttpServer, Server, StdioServer
+from ..servers import HttpServer, Server, StdioServer, credentials_of
 
 __all__ = ["CLOSED", "Disconnect", "describe", "describe_failed_start", "describe_stop", "log_failed_start", "log_stop"]
+
+_MAX_CHARACTERS = 10_000
+"""Longer than the kept end of a server's standard error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,8 @@ def describe_stop(
     """
     reason = "it no longer knows this session" if session_lost else exited or "the connection to it broke"
     detail = reason if exited or failure is None or session_lost else describe(failure)
-    return Disconnect(reason, f"MCP server {server.name!r} stopped: {detail}{_quote(stderr)}", detail)
+    error = f"MCP server {server.name!r} stopped: {detail}{_quote(stderr)}"
+    return _without_credentials(server, Disconnect(reason, error, detail))
 
 
 def describe_failed_start(server: Server, failure: BaseException | None, exited: str, stderr: str) -> Disconnect:
@@ -55,7 +60,13 @@ def describe_failed_start(server: Server, failure: BaseException | None, exited:
     # Arguments and headers may contain secrets, so they are left out.
     where = server.command if isinstance(server, StdioServer) else server.url
     error = f"MCP server {server.name!r} did not start: {detail} [{where}]{_quote(stderr)}"
-    return Disconnect(reason, error, detail)
+    return _without_credentials(server, Disconnect(reason, error, detail))
+
+
+def _without_credentials(server: Server, disconnect: Disconnect) -> Disconnect:
+    hidden = credentials_of(server)
+    error = redact(disconnect.error, hidden) if disconnect.error is not None else None
+    return Disconnect(disconnect.reason, error, redact(disconnect.detail, hidden))
 
 
 def log_stop(server: Server, disconnect: Disconnect, stderr: str, *, session_lost: bool) -> None:
@@ -63,13 +74,15 @@ def log_stop(server: Server, disconnect: Disconnect, stderr: str, *, session_los
     level = logging.INFO if session_lost else logging.WARNING
     log_event(level, "mcp_server_stopped", server=server.name, reason=disconnect.detail)
     if stderr:
-        log_event(logging.DEBUG, "mcp_server_stderr", server=server.name, stderr=stderr)
+        stderr = redact(stderr, credentials_of(server))
+        log_event(logging.DEBUG, "mcp_server_stderr", server=server.name, stderr=stderr, max_length=_MAX_CHARACTERS)
 
 
 def log_failed_start(server: Server, disconnect: Disconnect) -> None:
     """Log on one line that a server did not start."""
     error = disconnect.error or disconnect.reason
-    log_event(logging.WARNING, "mcp_server_not_started", server=server.name, error=one_line(error, len(error)))
+    line = one_line(error, _MAX_CHARACTERS)
+    log_event(logging.WARNING, "mcp_server_not_started", server=server.name, error=line, max_length=_MAX_CHARACTERS)
 
 
 def describe(error: BaseException) -> str:

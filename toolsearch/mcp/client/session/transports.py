@@ -15,6 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
+from ....text.secret import reveal
 from ..servers import HttpServer, Server, StdioServer
 from .exit_code import ExitCode
 from .stderr_tail import StderrTail
@@ -64,8 +65,8 @@ async def _stdio(
 ) -> AsyncIterator[TransportStreams]:
     parameters = StdioServerParameters(
         command=server.command,
-        args=list(server.args),
-        env=dict(server.env) if server.env is not None else None,
+        args=[reveal(word) for word in server.args],
+        env={name: reveal(value) for name, value in server.env.items()} if server.env is not None else None,
         cwd=server.cwd,
         encoding_error_handler="replace",
     )
@@ -91,7 +92,7 @@ async def _http(
 
     # A server may keep a response open while a call runs.
     timeout = httpx2.Timeout(server.connect_timeout, read=max(server.timeout, server.connect_timeout, 300.0))
-    headers = dict(server.headers) if server.headers is not None else None
+    headers = {name: reveal(value) for name, value in (server.headers or {}).items()}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [check]}) as http,
         streamable_http_client(server.url, http_client=http) as streams,
