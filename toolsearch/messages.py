@@ -199,6 +199,8 @@ class ToolMessage(_Message):
             from tool search. Memory stores it; providers never receive it.
         tools: The tools that `name` and `revealed` mean. Memory stores them, so that the names mean the same tools
             later; providers never receive them, and they do not count in a comparison.
+        ran: Whether the tool ran. False for a call that was rejected before: by a limit, by the application, because
+            the tool does not exist or because the arguments do not fit. Memory stores it; providers never receive it.
 
     Example:
         >>> ToolMessage("call_1", "weather", "rain").is_error
@@ -213,6 +215,17 @@ class ToolMessage(_Message):
     media: tuple[Media, ...] = ()
     revealed: tuple[str, ...] | None = field(default=None, repr=False)
     tools: tuple[ToolVersion, ...] = field(default=(), repr=False, compare=False)
+    ran: bool = field(default=True, repr=False)
+
+    @classmethod
+    def rejected(cls, call: ToolCall, text: str) -> ToolMessage:
+        """Make the result of a call that does not run, e.g. because the user declined it.
+
+        Args:
+            call: The call.
+            text: The reason, for the model.
+        """
+        return cls(call.id, call.name, text, is_error=True, ran=False)
 
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage

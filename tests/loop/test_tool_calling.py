@@ -26,6 +26,7 @@ from toolsearch import (
     Usage,
     UserMessage,
 )
+from toolsearch.chat import ReachedLimit
 from toolsearch.loop import LoopState, Perform, RunTools, Sleep, ToolBatchResult
 from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
 
@@ -565,9 +566,15 @@ def test_a_turn_ends_at_the_limit_of_a_tool(ask_pair):
     )
     outcome = ask_pair(client, "Hi")
     assert outcome.response.finish_reason == "tool_call_limit"
-    assert outcome.text_shown == outcome.response.text == "Not run: the limit of 2 calls of add per turn is reached."
+    assert (
+        outcome.text_shown
+        == outcome.response.text
+        == "The turn ended: the limit of 2 calls of add per turn is reached."
+    )
     assert adder.asked == [(1, 0), (2, 0)]
-    assert tool_results(outcome.response) == ["1", "2", outcome.response.text, outcome.response.text]
+    refused = "Not run: the limit of 2 calls of add per turn is reached."
+    assert tool_results(outcome.response) == ["1", "2", refused, refused]
+    assert outcome.response.limit == ReachedLimit("calls_per_tool", 2, "add")
     assert len(sent(client)) == 2
 
 
@@ -586,7 +593,7 @@ def test_a_turn_ends_at_the_total_limit(ask_pair):
         [said("", ("1", "ping", {}), ("2", "add", {"a": 1, "b": 1})), PING], ping, add, advisor=limited(total=2)
     )
     response = ask_pair(client, "Hi").response
-    assert response.text == "Not run: the limit of 2 tool calls per turn is reached."
+    assert response.text == "The turn ended: the limit of 2 tool calls per turn is reached."
     assert tool_results(response)[:2] == ["pong", "2"]
 
 
@@ -604,7 +611,9 @@ def test_fruitless_rounds_end_the_turn(ask):
     client = client_of(lambda request: adds(len(request.messages)), add, advisor=limited(total=1, on_limit="answer"))
     response = ask(client, "Hi").response
     assert response.finish_reason == "tool_call_limit"
+    assert response.limit == ReachedLimit("rounds_without_tool", 10)
     assert len(sent(client)) == 12
+    assert [request.allow_tool_calls for request in sent(client)] == [True] * 11 + [False]
 
 
 def test_default_limits(ask_pair):
@@ -617,22 +626,22 @@ def test_default_limits(ask_pair):
         client_of(lambda request: [(f"t{n}", {}) for n in range(5)], *tools, advisor=limited(max_repeats=None)), "Hi"
     )
     assert tool_results(many.response).count("x") == 150
-    assert many.response.text == "Not run: the limit of 150 tool calls per turn is reached."
+    assert many.response.text == "The turn ended: the limit of 150 tool calls per turn is reached."
 
 
 def test_overrides_set_limits_of_single_tools(ask_pair):
     calls = [said("", (f"p{n}", "ping", {}), (f"a{n}", "add", {"a": n, "b": n})) for n in range(3)]
     advisor = limited(per_tool=1, overrides={"add": 2, "ping": None}, max_repeats=None)
     response = ask_pair(client_of(calls, ping, add, advisor=advisor), "Hi").response
-    assert tool_results(response) == ["pong", "0", "pong", "2", "pong", response.text]
-    assert response.text == "Not run: the limit of 2 calls of add per turn is reached."
+    assert tool_results(response)[:5] == ["pong", "0", "pong", "2", "pong"]
+    assert response.text == "The turn ended: the limit of 2 calls of add per turn is reached."
 
 
 def test_exempt_tools_count_towards_the_total(ask_pair):
     advisor = limited(per_tool=1, total=4, exempt=["ping"], max_repeats=None)
     response = ask_pair(client_of(lambda request: PING, ping, advisor=advisor), "Hi").response
     assert tool_results(response).count("pong") == 4
-    assert response.text == "Not run: the limit of 4 tool calls per turn is reached."
+    assert response.text == "The turn ended: the limit of 4 tool calls per turn is reached."
 
 
 def test_none_sets_no_limit(ask_pair):
@@ -654,13 +663,13 @@ def test_calls_of_this_turn_in_the_history_count(ask_pair):
     for limits in ({"per_tool": 1}, {"total": 1}):
         response = ask_pair(client_of([adds(2)], add, advisor=limited(**limits)), messages=history).response
         assert response.finish_reason == "tool_call_limit"
-        assert tool_results(response) == [response.text]
+        assert tool_results(response) == [f"Not run: {response.limit}."]
 
 
 def test_rejected_and_unknown_calls_count(ask_pair):
     script = [[("unknown", {"n": n})] for n in range(3)]
     response = ask_pair(client_of(script, ping, advisor=limited(per_tool=2)), "Hi").response
-    assert response.text == "Not run: the limit of 2 calls of unknown per turn is reached."
+    assert response.text == "The turn ended: the limit of 2 calls of unknown per turn is reached."
 
 
 def test_the_third_repeat_of_a_call_is_answered(ask_pair):
@@ -671,8 +680,8 @@ def test_the_third_repeat_of_a_call_is_answered(ask_pair):
     response = ask_pair(client, "Hi").response
     assert adder.asked == [(1, 2), (1, 2), (5, 0), (1, 2)]
     assert tool_results(response)[2] == (
-        "Not run: add was called 3 times in a row with the same arguments. Use the result you have, change the "
-        "arguments, or answer the user."
+        "Not run: add was called with the same arguments in 2 rounds in a row and had the same result each time. "
+        "Use the result you have, change the arguments, or answer the user."
     )
     assert response.text == "done"
 

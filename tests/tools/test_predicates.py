@@ -52,27 +52,15 @@ def test_wrong_predicates_are_rejected_by_the_constructor(make: Callable[[], Any
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: ToolSearchAdvisor("regex", tool_filter=lazily),
         lambda: ToolSearchAdvisor("regex", pinned=lazily),
         lambda: ToolCallingAdvisor(should_continue=lazily),
     ],
-    ids=["filter", "pinned", "should_continue"],
+    ids=["pinned", "should_continue"],
 )
 def test_an_awaitable_answer_is_an_error(ask: Ask, make: Callable[[], Any]) -> None:
     chat, ran = client(make())
     with pytest.raises(ConfigurationError, match="is async"):
         ask(chat, "go", session_id="ann")
-    assert ran == []
-
-
-def test_an_awaitable_answer_of_may_run_is_an_error(ask: Ask) -> None:
-    class Lazy(ToolSearchAdvisor):
-        def may_run(self, tool: Any, request: Any) -> bool:
-            return lazily()  # type: ignore[no-any-return]  # wrong on purpose
-
-    chat, ran = client(Lazy("regex"))
-    with pytest.raises(ConfigurationError, match=r"Lazy\.may_run is async"):
-        ask(chat, "go")
     assert ran == []
 
 

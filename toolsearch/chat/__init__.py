@@ -11,6 +11,7 @@ from .events import (
     TurnFinished,
     event_from_dict,
 )
+from .limits import LimitKind, ReachedLimit
 from .model import ChatModel, NamedModel, OutputSchemaModel
 from .requests import ChatRequest, OutputSchema
 from .responses import ChatResponse
@@ -27,9 +28,11 @@ __all__ = [
     "ChatResponse",
     "CounterName",
     "EstimateTokenCounter",
+    "LimitKind",
     "NamedModel",
     "OutputSchema",
     "OutputSchemaModel",
+    "ReachedLimit",
     "RoundStarted",
     "SearchRecord",
     "StreamEvent",

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..messages import Message
+from ..tools.context import ToolContext
 
 if TYPE_CHECKING:
     from ..tools.tool_type import Tool
@@ -53,6 +54,8 @@ class ChatRequest:
             text of that response is streamed, and nothing of rejected answers or earlier rounds.
         earlier: Earlier messages of the conversation that a memory advisor outside the tool-calling loop leaves out of
             `messages`, because its window is full. Tool search reads in them what was revealed. They are not sent.
+        allow_tool_calls: Whether the model may call the tools. False keeps their definitions in the request, so that
+            the prompt cache still matches, and makes the model answer, if its provider can do that.
         memory: Set by the client if an advisor inside the tool-calling loop stores the conversation.
         record: Set by the driver: what happened in this turn so far.
 
@@ -72,12 +75,23 @@ class ChatRequest:
     output_schema: OutputSchema | None = None
     buffered: bool = False
     earlier: Sequence[Message] = field(default=(), repr=False, compare=False)
+    allow_tool_calls: bool = True
     memory: TurnMemory | None = field(default=None, repr=False, compare=False)
     record: TurnRecord | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))
         object.__setattr__(self, "tools", tuple(self.tools))
+
+    def tool_context(self, tool_call_id: str = "", tool_name: str = "") -> ToolContext:
+        """Return the context for a tool call of this request, or for the tool filter."""
+        return ToolContext(
+            self.context,
+            tool_call_id=tool_call_id,
+            tool_name=tool_name,
+            session_id=self.session_id,
+            tenant_id=self.tenant_id,
+        )
 
     def replace(self, **changes: Any) -> ChatRequest:
         """Return a copy with some fields changed."""

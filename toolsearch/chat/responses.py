@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ..messages import AssistantMessage, Message, ToolCall, Usage
 from ..serialization import NOT_SERIALIZED, Serializable
+from .limits import ReachedLimit
 from .search_report import ToolSearchReport
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class ChatResponse(Serializable, Generic[OutputT]):
         usage: Token counts, summed over the rounds of the turn.
         finish_reason: Why the turn ended: the provider's word (``stop``, ``length``, ``tool_calls``, ...),
             ``return_direct`` or ``tool_call_limit``. A turn that did not end well has ``error`` or ``interrupted``.
+        limit: The limit that ended the turn, or None.
         candidates: All answers if the provider returned several; `messages` contains the chosen one.
         tool_search: What tool search did in this turn; None without tool search.
         output: The answer as the type given by ``output_type=``. None if no type was requested, or if the turn ended
@@ -53,6 +55,7 @@ class ChatResponse(Serializable, Generic[OutputT]):
     messages: Sequence[Message] = ()
     usage: Usage = Usage()
     finish_reason: str = "stop"
+    limit: ReachedLimit | None = None
     candidates: Sequence[AssistantMessage] = ()
     tool_search: ToolSearchReport | None = None
     output: OutputT = cast("Any", None)  # noqa: RUF009

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ..chat.turn_memory import TurnMemory, TurnMemoryProvider
 from ..errors import ConfigurationError
-from ..loop.advisor import Advisor, sort_advisors
+from ..loop.advisor import Advisor, is_tool_loop, sort_advisors
 from ..loop.tool_calling import ToolCallingAdvisor
+from ..loop.tool_gate import ToolGate
+from ..tools.guard import ToolGuard
 
-__all__ = ["build_chain", "create_inner_memory", "sort_client_advisors"]
+__all__ = ["ClientChain", "build_chain", "create_inner_memory", "sort_client_advisors"]
 
 
 def sort_client_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
@@ -24,25 +27,39 @@ def sort_client_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
     return chain
 
 
-def build_chain(advisors: Iterable[Advisor], *, tool_calling: bool) -> tuple[Advisor, ...]:
+class ClientChain(NamedTuple):
+    """The chain of one call, and its tool-calling loop, which is not part of the chain if the loop is switched off."""
+
+    advisors: tuple[Advisor, ...]
+    loop: Advisor
+
+
+def build_chain(advisors: Iterable[Advisor], *, tool_calling: bool) -> ClientChain:
     """Return the chain of one call.
 
     Args:
         advisors: The advisors of the client and of the call.
-        tool_calling: True adds a `ToolCallingAdvisor` if `advisors` has no tool advisor. False removes all tool
-            advisors; then there may be several.
+        tool_calling: True adds a `ToolCallingAdvisor` if `advisors` has no loop. False replaces the loop by its tool
+            filter, which holds in both cases.
 
     Raises:
         ConfigurationError: If an element is not an advisor, or if there are two tool advisors or two memory advisors.
     """
-    chain = sort_advisors(advisors)
-    _validate_one_memory(chain)
+    chain = sort_client_advisors(advisors)
+    loop = next(filter(is_tool_loop, chain), None)
+    if loop is None:
+        loop = ToolCallingAdvisor()
+        chain = sort_advisors((*chain, loop))
     if not tool_calling:
-        return tuple(advisor for advisor in chain if not isinstance(advisor, ToolCallingAdvisor))
-    _validate_one_tool_advisor(chain)
-    if any(isinstance(advisor, ToolCallingAdvisor) for advisor in chain):
-        return chain
-    return sort_advisors((*chain, ToolCallingAdvisor()))
+        gate = [ToolGate(guard, loop.order)] if (guard := _guard_of(loop)).filters else []
+        at = chain.index(loop)
+        chain = (*chain[:at], *gate, *chain[at + 1 :])
+    return ClientChain(chain, loop)
+
+
+def _guard_of(loop: Advisor) -> ToolGuard:
+    """Return the tool filter of a loop. A loop of the application can have the attribute `tool_filter`."""
+    return loop.guard if isinstance(loop, ToolCallingAdvisor) else ToolGuard(getattr(loop, "tool_filter", None))
 
 
 def create_inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
@@ -56,7 +73,7 @@ def create_inner_memory(chain: Sequence[Advisor]) -> TurnMemory | None:
 
 
 def _validate_one_tool_advisor(chain: Sequence[Advisor]) -> None:
-    _validate_at_most_one([advisor for advisor in chain if isinstance(advisor, ToolCallingAdvisor)], "tool advisor")
+    _validate_at_most_one(list(filter(is_tool_loop, chain)), "tool advisor")
 
 
 def _validate_one_memory(chain: Sequence[Advisor]) -> None:

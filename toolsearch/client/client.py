@@ -50,11 +50,12 @@ logger = logging.getLogger(__name__)
 
 
 class _Prepared(NamedTuple):
-    """The request and the chain of one call. `tools` is set if listing the tools can block: it lists them."""
+    """The request, the chain and the loop of one call. `tools` is set if listing the tools can block: it lists them."""
 
     request: ChatRequest
     advisors: tuple[Advisor, ...]
     tools: Callable[[], tuple[Tool, ...]] | None
+    loop: Advisor
 
 
 class CallArguments(TypedDict, total=False):
@@ -158,8 +159,9 @@ class ChatClient:
 
     def _log_start(self, tools: Sequence[Tool]) -> None:
         """Log the active advisor and index, so that a setting without effect is noticed."""
-        loops = [advisor for advisor in self.advisors if isinstance(advisor, ToolCallingAdvisor)]
-        active = loops[0].describe() if loops else {"advisor": "ToolCallingAdvisor" if self.tool_calling else "none"}
+        loop = build_chain(self.advisors, tool_calling=True).loop
+        active = loop.describe() if isinstance(loop, ToolCallingAdvisor) else {"advisor": type(loop).__name__}
+        active = active if self.tool_calling else {"advisor": "none"}
         facts = {**active, "tools": len(tools), "providers": len(self._tools) - len(tools)}
         log_event(logger, logging.INFO, "client_ready", facts)
 
@@ -316,8 +318,8 @@ class ChatClient:
         validate_identifier(arguments.get("tenant_id"), "tenant_id")
         validate_mapping(arguments.get("context"), "context", '{"user": "ann"}')
         validate_mapping(arguments.get("options"), "options", '{"temperature": 0}')
-        chain = build_chain((*self.advisors, *arguments.get("advisors", ())), tool_calling=tool_calling)
-        chain = with_structured_output(chain, arguments.get("output_type"), self.model)
+        built = build_chain((*self.advisors, *arguments.get("advisors", ())), tool_calling=tool_calling)
+        chain = with_structured_output(built.advisors, arguments.get("output_type"), self.model)
         tools = (*self._tools, *expand_tools(arguments.get("tools", ())))
         # Listing the tools of a provider, e.g. an MCP server, can block, so the driver does it.
         blocks = not all(isinstance(tool, Tool) for tool in tools)
@@ -330,15 +332,17 @@ class ChatClient:
             tenant_id=arguments.get("tenant_id"),
             memory=create_inner_memory(chain),
         )
-        return _Prepared(request, chain, partial(self._named_tools, tools) if blocks else None)
+        return _Prepared(request, chain, partial(self._named_tools, tools) if blocks else None, built.loop)
 
     def _execution(self, prepared: _Prepared) -> tuple[Turn, BatchExecution]:
-        loops = (advisor for advisor in (*prepared.advisors, *self.advisors) if isinstance(advisor, ToolCallingAdvisor))
-        execution = BatchExecution(next(loops, None) or ToolCallingAdvisor())
+        execution = BatchExecution(prepared.loop)
         return self._turn(prepared._replace(advisors=(execution,)), streaming=False), execution
 
     def _turn(self, prepared: _Prepared, *, streaming: bool) -> Turn:
-        return Turn(self.model, *prepared, clock=self._clock, streaming=streaming, observer=self.observer)
+        request, advisors, tools, _ = prepared
+        return Turn(
+            self.model, request, advisors, tools, clock=self._clock, streaming=streaming, observer=self.observer
+        )
 
     def _conversation(self, prompt: str | UserMessage | None, messages: Iterable[MessageLike]) -> tuple[Message, ...]:
         conversation = coerce_messages(messages)

@@ -184,7 +184,7 @@ class ToolSearchSettings(BaseSettings):
         search_options: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(DisclosureSettings)}
         if self.session_id_key is not None:
             search_options["session_key"] = partial(_session_in_context, self.session_id_key)
-        for name in ("session_key", "token_counter", "tool_filter"):
+        for name in ("session_key", "token_counter"):
             if name in options:
                 search_options[name] = options.pop(name)
         options = {"raise_on_error": self.raise_on_error, "resolve_fallback": self.resolve_fallback, **options}

@@ -1,7 +1,7 @@
 """Progressive disclosure: the tool search advisor, and the engine below it for other frameworks."""
 
 from ..tools.revealing import RevealingText
-from .advisor import SearchOptions, ToolFilter, ToolSearchAdvisor
+from .advisor import SearchOptions, ToolSearchAdvisor
 from .disclosure import Disclosure
 from .pins import Pin
 from .sentences import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
@@ -24,7 +24,6 @@ __all__ = [
     "SessionLease",
     "SessionRecord",
     "SessionToolIndex",
-    "ToolFilter",
     "ToolSearchAdvisor",
     "ToolSearchRequest",
     "ToolSet",

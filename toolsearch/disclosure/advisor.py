@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
@@ -19,19 +19,17 @@ from ..loop.state import LoopState
 from ..loop.tool_calling import LoopOptions, ToolCallingAdvisor
 from ..messages import Message, SystemMessage, UserMessage
 from ..text import short_repr
-from ..tools.predicates import evaluate_predicate, validate_predicate
+from ..tools.predicates import validate_predicate
 from ..tools.tool_type import Tool
 from .advisor_turn import AdvisorTurn
-from .catalog import ToolCatalog, ToolCatalogCache
+from .catalog import ToolCatalogCache
 from .disclosure import Disclosure
 from .pins import Pin, PinnedTools
-from .sentences import DEFAULT_INSTRUCTIONS
+from .sentences import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
 from .sessions.session_index import SessionToolIndex
 from .settings import DisclosureOptions, DisclosureSettings
 
-__all__ = ["SearchOptions", "ToolFilter", "ToolSearchAdvisor"]
-
-ToolFilter: TypeAlias = Callable[[Tool, Mapping[str, Any]], bool]
+__all__ = ["SearchOptions", "ToolSearchAdvisor"]
 
 _TURN = "toolsearch.disclosure.turn"
 _INDEX_OPTIONS = {
@@ -60,14 +58,12 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         instructions: Text that is appended once to the system message. An empty string appends nothing.
         pinned: Tools that are sent in every round: a list of names, globs (``"core_*"``), sources
             (``"source:github"``), `Tool`s and functions, or one predicate ``tool -> bool``.
-        tool_filter: ``(tool, context) -> bool``: the tools that a session may have. A rejected tool is never indexed,
-            found, shown or run. The filter is asked again before a tool is revealed or run.
         eviction: The strategy that evicts sessions. By default, the least recently used above 1,000 are evicted.
         session_key: The session of a request, by default its tenant and session id. None means a session of one turn.
         token_counter: Counts tokens for `reveal_all_below` and `reply.tool_search`. By default, a built-in estimate.
         order: The position in the chain. Advisors with a higher order see every round.
         options: The fields of `DisclosureSettings` (`max_results`, `keep_revealed`, `max_searches`, ...) and the
-            arguments of `ToolCallingAdvisor` (`limits`, `on_error`, `should_continue`, ...).
+            arguments of `ToolCallingAdvisor` (`tool_filter`, `limits`, `on_error`, ...).
 
     Raises:
         ConfigurationError: If an argument cannot work.
@@ -93,7 +89,6 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         *,
         instructions: str = DEFAULT_INSTRUCTIONS,
         pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
-        tool_filter: ToolFilter | None = None,
         eviction: EvictionStrategy | None = None,
         session_key: Callable[[ChatRequest], Hashable | None] | None = None,
         token_counter: TokenCounter | None = None,
@@ -108,8 +103,6 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         super().__init__(order=order, **given)
         if not isinstance(instructions, str):
             raise ConfigurationError("instructions must be a string; an empty one appends nothing")
-        if tool_filter is not None:
-            validate_predicate(tool_filter, "tool_filter", "tool", "context")
         if session_key is not None:
             validate_predicate(session_key, "session_key", "request", returns="session id or None")
         counts = isinstance(token_counter, TokenCounter) and not isinstance(token_counter, type)
@@ -117,13 +110,12 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             raise ConfigurationError(f"token_counter must have `name` and `count(text)`, got {token_counter!r}")
         self.disclosure = Disclosure(SessionToolIndex(index, eviction), settings)
         self.instructions = instructions
-        self.tool_filter = tool_filter
         self._pins = PinnedTools(pinned)
         self._session_key = session_key or _tenant_and_session
         self._counter = token_counter or EstimateTokenCounter()
         self._catalogs = ToolCatalogCache(self._counter)
         # The filter and the counter belong to the application and can be slow.
-        self._begin_round_is_slow = tool_filter is not None or token_counter is not None
+        self._begin_round_is_slow = self.guard.filters or token_counter is not None
 
     def describe(self) -> dict[str, str]:
         """Return the active advisor and index, for the log."""
@@ -142,15 +134,13 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         """Evict a session now: its index, unless others share it, and the tools revealed to it."""
         self.disclosure.sessions.evict(self._key(session_id, tenant_id))
 
-    def may_run(self, tool: Tool, request: ChatRequest) -> bool:
-        """Return whether the filter admits the tool."""
-        return self.tool_filter is None or evaluate_predicate(self.tool_filter(tool, request.context), "tool_filter")
-
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""
-        turn: AdvisorTurn = yield Perform(partial(self._open, request, state.earlier))
+        turn: AdvisorTurn = yield Perform(partial(self._open, request, state))
         state.resources.push(partial(_end_turn, turn, state.memory is not None))
         state.extra[_TURN] = turn
+        if turn.search_tool is not None:
+            state.own_tools[SEARCH_TOOL] = turn.search_tool
         state.intercept = lambda call: None if call.name in state.resolved else turn.intercept(call)
         if turn.search_tool is not None and self.instructions:
             return request.replace(messages=_add_instructions(request.messages, self.instructions))
@@ -176,27 +166,23 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         turn: AdvisorTurn = state.extra[_TURN]
         return turn.mark(response).replace(tool_search=turn.report())
 
-    def _open(self, request: ChatRequest, earlier: Sequence[Message]) -> AdvisorTurn:
+    def _open(self, request: ChatRequest, state: LoopState) -> AdvisorTurn:
         """Begin the turn. Building an index can block."""
-        admitted = tuple(tool for tool in request.tools if self._may_run(tool, request))
-        catalog = self._catalogs.get(admitted)
+        catalog = self._catalogs.get(tuple(request.tools))
         last = request.messages[-1] if request.messages else None
-        conversation = (*earlier, *request.messages)
+        conversation = (*state.earlier, *request.messages)
         disclosure = self.disclosure.open(
             self._session_key(request),
             catalog.references,
             pinned=self._pins.names_in(catalog),
-            allows=partial(self._allows, catalog, request),
+            allows=lambda name: state.guard.admits(catalog.tools[name]),
             conversation=conversation,
-            withheld={tool.identity for tool in request.tools} - {tool.identity for tool in admitted},
+            withheld={tool.identity for tool in state.request.tools} - {tool.identity for tool in request.tools},
             tokens=catalog.total_tokens,
             text=last.text if isinstance(last, UserMessage) else "",
             fingerprint=lambda name: catalog.tools[name].fingerprint,
         )
         return AdvisorTurn(disclosure, catalog, self._counter, self.instructions)
-
-    def _allows(self, catalog: ToolCatalog, request: ChatRequest, name: str) -> bool:
-        return self._may_run(catalog.tools[name], request)
 
     def _key(self, session_id: str, tenant_id: str | None) -> Hashable:
         key = self._session_key(ChatRequest(messages=(), session_id=session_id, tenant_id=tenant_id))

@@ -93,5 +93,5 @@ def answer_call(turn: DisclosureTurn, call: ToolCall) -> ToolMessage | None:
     if answer is None:
         return None
     if isinstance(answer, RevealingText):
-        return ToolMessage(call.id, call.name, str(answer), revealed=answer.revealed, tools=answer.tools)
-    return ToolMessage(call.id, call.name, answer, is_error=True)
+        return ToolMessage(call.id, call.name, str(answer), ran=False, revealed=answer.revealed, tools=answer.tools)
+    return ToolMessage.rejected(call, answer)

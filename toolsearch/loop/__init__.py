@@ -1,6 +1,6 @@
 """Advisors and the tool-calling loop: the types for authors of advisors."""
 
-from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory
+from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory, ToolLoop
 from .clock import Clock, SystemClock
 from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, Sleep, ToolBatchResult
 from .execution.results import convert_result
@@ -30,6 +30,7 @@ __all__ = [
     "ToolBatchResult",
     "ToolCallLimits",
     "ToolCallingAdvisor",
+    "ToolLoop",
     "ToolResolver",
     "convert_result",
     "has_tool_calls",

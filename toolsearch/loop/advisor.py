@@ -11,7 +11,7 @@ from ..errors import ConfigurationError
 from ..text import short_repr
 from .effects import AdvisorFlow
 
-__all__ = ["Advisor", "ChunkTransformer", "ChunkTransformerFactory", "sort_advisors"]
+__all__ = ["Advisor", "ChunkTransformer", "ChunkTransformerFactory", "ToolLoop", "is_tool_loop", "sort_advisors"]
 
 
 @runtime_checkable
@@ -73,6 +73,36 @@ class ChunkTransformerFactory(Protocol):
     def chunk_transformer(self) -> ChunkTransformer:
         """Return a new transformer."""
         ...
+
+
+@runtime_checkable
+class ToolLoop(Protocol):
+    """Optional part of an `Advisor` that runs tool calls itself: it takes the place of the tool-calling loop.
+
+    A subclass of `ToolCallingAdvisor` has it. Another advisor that yields `RunTools` must set it, because otherwise the
+    client adds a `ToolCallingAdvisor` that runs the calls first.
+
+    An own loop is responsible for its rounds, limits and approvals. It can have the attribute `tool_filter`, which the
+    client applies when the loop is switched off with ``tool_calling=False``, and a method ``execute(request, calls)``
+    for `ChatClient.run_tools`; see `ToolCallingAdvisor`.
+
+    Attributes:
+        is_tool_loop: True.
+    """
+
+    is_tool_loop: bool
+
+
+def is_tool_loop(advisor: object) -> bool:
+    """Return whether an advisor takes the place of the tool-calling loop.
+
+    Raises:
+        ConfigurationError: If its attribute `is_tool_loop` is not a bool.
+    """
+    marked = getattr(advisor, "is_tool_loop", False)
+    if not isinstance(marked, bool):
+        raise ConfigurationError(f"is_tool_loop must be True or False, got {marked!r} in {type(advisor).__name__}")
+    return marked
 
 
 def sort_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:

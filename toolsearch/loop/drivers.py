@@ -54,7 +54,7 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
                     response = yield from _stream(turn, request, span)
                 else:
                     with span.current():
-                        response = expect_response(turn.model.call(request), turn.model)
+                        response = expect_response(turn.model.call(request), turn.model, request)
                 span.result = response
             return response
         case Show(chunks):
@@ -156,7 +156,7 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
         case CallModel(request):
             with turn.start_round_span(request) as span, span.current():
                 answer = await expect_awaitable(turn.model.acall(request), turn.model)
-                span.result = response = expect_response(answer, turn.model)
+                span.result = response = expect_response(answer, turn.model, request)
                 return response
         case RunTools():
             with turn.current():

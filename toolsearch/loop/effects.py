@@ -25,6 +25,7 @@ from ..chat.responses import ChatResponse
 from ..messages import AssistantMessage, ToolCall, ToolMessage
 
 if TYPE_CHECKING:
+    from ..chat.limits import ReachedLimit
     from ..tools.tool_type import Tool
 
 __all__ = ["AdvisorFlow", "Effect", "Emit", "Perform", "RunTools", "Sleep", "ToolBatchResult"]
@@ -79,6 +80,8 @@ class ToolBatchResult:
         messages: One message for each call.
         return_direct: Whether the results are the response to the user: every tool is marked with `return_direct`, and
             no call failed.
+        limit: The limit that ends the turn, or None. An application that drives the rounds itself must not ask the
+            model again.
 
     Example:
         >>> ToolBatchResult((ToolMessage("call_1", "ping", "pong"),)).messages[0].text
@@ -87,6 +90,7 @@ class ToolBatchResult:
 
     messages: tuple[ToolMessage, ...]
     return_direct: bool = False
+    limit: ReachedLimit | None = None
 
 
 @dataclass(frozen=True, slots=True)

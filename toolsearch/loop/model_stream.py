@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
+from ..chat.call_ids import with_unique_ids
 from ..chat.events import ChatChunk
 from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
@@ -20,8 +21,8 @@ __all__ = ["AsyncModelStream", "ModelStream", "expect_awaitable", "expect_respon
 _END = object()
 
 
-def expect_response(response: object, model: ChatModel) -> ChatResponse:
-    """Return the response of a model if it is valid.
+def expect_response(response: object, model: ChatModel, request: ChatRequest) -> ChatResponse:
+    """Return the response of a model if it is valid, with distinct ids of its tool calls.
 
     Raises:
         ConfigurationError: If it is not valid. The message names the class of the model and what to return instead.
@@ -37,7 +38,8 @@ def expect_response(response: object, model: ChatModel) -> ChatResponse:
     message = response.messages[0]
     if not isinstance(message.text, str):
         raise _invalid(model, "must return an AssistantMessage whose text is a string, empty if none", message.text)
-    return response
+    distinct = with_unique_ids(message, request.messages)
+    return response if distinct is message else response.replace(messages=(distinct,))
 
 
 def expect_awaitable(answer: object, model: ChatModel) -> Awaitable[object]:
@@ -60,8 +62,9 @@ def _invalid(model: ChatModel, wanted: str, got: object) -> ConfigurationError:
 class _ValidatedStream:
     """Passes chunks on, keeps the aggregate, and raises an error for anything else."""
 
-    def __init__(self, model: ChatModel, span: Span, stream_id: bytes | None) -> None:
+    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, stream_id: bytes | None) -> None:
         self._model = model
+        self._request = request
         self._model_name = type(model).__name__
         self._span = span
         self._stream_id = stream_id
@@ -91,7 +94,7 @@ class _ValidatedStream:
             what = "a chunk" if isinstance(item, ChatChunk) else "another"
             raise ProviderProtocolError(f"{self._model_name} streamed {what} after its aggregate response")
         if isinstance(item, ChatResponse):
-            self._response = expect_response(item, self._model)
+            self._response = expect_response(item, self._model, self._request)
             return None
         self._has_text = self._has_text or bool(item.text)
         return item
@@ -110,7 +113,7 @@ class ModelStream(_ValidatedStream):
     """
 
     def __init__(self, model: ChatModel, request: ChatRequest, span: Span, stream_id: bytes | None) -> None:
-        super().__init__(model, span, stream_id)
+        super().__init__(model, request, span, stream_id)
         with span.current():
             self._stream: Any = model.stream(request)
             if not hasattr(self._stream, "__iter__"):
@@ -148,7 +151,7 @@ class AsyncModelStream(_ValidatedStream):
     """Chunks of `model.astream(request)`. It works like `ModelStream`."""
 
     def __init__(self, model: ChatModel, request: ChatRequest, span: Span, stream_id: bytes | None) -> None:
-        super().__init__(model, span, stream_id)
+        super().__init__(model, request, span, stream_id)
         with span.current():
             self._stream: Any = model.astream(request)
             if not hasattr(self._stream, "__aiter__"):

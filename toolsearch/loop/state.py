@@ -10,6 +10,7 @@ from typing import Any
 from ..chat.requests import ChatRequest
 from ..chat.turn_memory import TurnMemory
 from ..messages import Message, ToolCall, ToolMessage, Usage
+from ..tools.guard import TurnGuard
 from ..tools.tool_type import Tool
 
 __all__ = ["LoopState"]
@@ -21,6 +22,7 @@ class LoopState:
 
     Attributes:
         request: The request with which the turn started.
+        guard: The tool filter for this turn.
         resources: Callbacks that run when the turn ends, also if it fails or is left early.
         executable: The tools that may run in this round, by the name that the model sees. None means the tools that
             were sent.
@@ -31,6 +33,7 @@ class LoopState:
         produced: Messages of the turn so far, oldest first.
         memory: The memory inside the loop that stores this turn, or None if there is none.
         send_history: Whether each round sends the whole turn so far. Otherwise it sends only the new messages.
+        own_tools: Tools of the loop itself, such as the search tool, by name. The tool filter does not apply to them.
         extra: Values that subclasses keep during the turn, under names of their own.
 
     Example:
@@ -45,6 +48,7 @@ class LoopState:
     """
 
     request: ChatRequest
+    guard: TurnGuard
     resources: ExitStack
     executable: Mapping[str, Tool] | None = None
     intercept: Callable[[ToolCall], ToolMessage | None] | None = None
@@ -54,7 +58,12 @@ class LoopState:
     produced: list[Message] = field(default_factory=list)
     memory: TurnMemory | None = None
     send_history: bool = True
+    own_tools: dict[str, Tool] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+
+    def may_have(self, tool: Tool) -> bool:
+        """Return whether the session may have a tool now. The filter can be slow."""
+        return self.own_tools.get(tool.name) is tool or self.guard.admits(tool)
 
     @property
     def earlier(self) -> Sequence[Message]:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Generator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict
 
+from ..chat.events import ToolFilterFailed
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
 from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage
 from ..text import short_repr
 from ..tools.argument_types import validate_type
+from ..tools.guard import ToolFilter, ToolGuard, TurnGuard
 from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.tool_type import Tool
-from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
+from .call_counter import CallCounter
+from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, ToolBatchResult
 from .hooks import Hook, run_hook
-from .limits import CallCounter, ToolCallLimits
+from .limits import ToolCallLimits
 from .resolver import ToolResolver, validate_resolver
 from .state import LoopState
 
@@ -38,6 +42,7 @@ class LoopOptions(TypedDict, total=False):
         True
     """
 
+    tool_filter: ToolFilter | None
     limits: ToolCallLimits | None
     raise_on_error: bool | type[Exception] | Collection[type[Exception]]
     on_error: Callable[[ToolCall, Exception], str] | None
@@ -56,6 +61,11 @@ class ToolCallingAdvisor:
 
     Args:
         order: Position in the chain. Advisors with a higher order are inside the loop and run in every round.
+        tool_filter: ``(tool, context) -> bool``: the tools that a session may have. The context has the tenant, the
+            session and the application's values. A rejected tool is never indexed, found, shown or run, with or
+            without tool search, in the loop or in `ChatClient.run_tools`. The filter is asked again before a tool is
+            sent and before it runs. If it raises, or returns anything but True or False, the tool is rejected, and an
+            error is logged. It may block.
         limits: Limits on the tool calls of one turn.
         raise_on_error: False answers the exception of a tool to the model. True raises it. Exception types raise
             exceptions of these types.
@@ -85,10 +95,13 @@ class ToolCallingAdvisor:
         'It is 3.'
     """
 
+    is_tool_loop = True
+
     def __init__(
         self,
         *,
         order: int = 300,
+        tool_filter: ToolFilter | None = None,
         limits: ToolCallLimits | None = None,
         raise_on_error: bool | type[Exception] | Collection[type[Exception]] = False,
         on_error: Callable[[ToolCall, Exception], str] | None = None,
@@ -107,6 +120,7 @@ class ToolCallingAdvisor:
         if resolve_fallback and resolver is None:
             raise ConfigurationError("resolve_fallback=True needs a resolver; pass resolver=...")
         self.order = order
+        self.guard = ToolGuard(tool_filter)
         self.limits = limits or ToolCallLimits()
         self.raise_on_error = _coerce_error_types(raise_on_error)
         self.on_error = on_error
@@ -150,52 +164,45 @@ class ToolCallingAdvisor:
         """Return the response of the turn. Called once a turn, also after a direct result and after a limit."""
         return response
 
-    def may_run(self, tool: Tool, request: ChatRequest) -> bool:
-        """Return whether a tool may run that is not part of the request, or that runs outside of the loop."""
-        return True
-
-    def _may_run(self, tool: Tool, request: ChatRequest) -> bool:
-        return evaluate_predicate(self.may_run(tool, request), f"{type(self).__name__}.may_run")
-
     def execute(self, request: ChatRequest, calls: Sequence[ToolCall]) -> Generator[Effect, Any, ToolBatchResult]:
         """Execute calls outside of the loop, for applications that drive the rounds themselves.
 
         Args:
-            request: The request of the round. Those of its tools that `may_run` admits can run. Its messages since the
-                last user message count toward the limits.
+            request: The request of the round. Those of its tools that the filter admits can run. Its messages since
+                the last user message count toward the limits.
             calls: The calls to execute.
         """
         with ExitStack() as resources:
-            allowed = request.replace(tools=[tool for tool in request.tools if self._may_run(tool, request)])
-            counter = CallCounter(self.limits, request.messages)
-            batch, _ = yield from self._run_tools(LoopState(request, resources), allowed, calls, counter)
-            return batch
+            state = self._create_state(request, resources)
+            allowed = yield from self._filter_tools(state, request)
+            return (yield from self._run_tools(state, allowed, calls, CallCounter(self.limits, request.messages)))
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
         """Run the loop."""
         with ExitStack() as resources:
-            state = LoopState(request, resources)
+            state = self._create_state(request, resources)
             counter = CallCounter(self.limits, request.messages)
             if request.memory is not None and (yield from request.memory.open(request.session_id, request.tenant_id)):
                 state.memory = request.memory
             state.send_history = state.memory is None if self.send_history is None else self.send_history
+            request = yield from self._filter_tools(state, request)
             request = yield from run_hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")
             while True:
                 state.round += 1
                 sent = len(state.produced)
                 if state.memory is not None:
                     state.memory.next_round(request.messages)
-                outgoing = yield from run_hook(self.before_call(state, request), ChatRequest, "before_call")
+                outgoing = yield from self._prepare_round(state, request, counter)
                 response = yield outgoing
                 response = yield from run_hook(self.after_call(state, response), ChatResponse, "after_call")
                 state.usage += response.usage
                 state.produced.append(response.message)
                 if not evaluate_predicate(self.should_continue(response), "should_continue"):
                     break
-                batch, limit_text = yield from self._run_tools(state, outgoing, response.tool_calls, counter)
+                batch = yield from self._run_tools(state, outgoing, response.tool_calls, counter)
                 state.produced.extend(batch.messages)
-                if limit_text or batch.return_direct:
-                    response = _end_without_model(response, batch, limit_text)
+                if batch.limit is not None or batch.return_direct:
+                    response = _end_without_model(response, batch)
                     state.produced.append(response.message)
                     break
                 following = self.next_instructions(state, request, response, batch)
@@ -206,18 +213,32 @@ class ToolCallingAdvisor:
                 yield from state.memory.close(response.messages[sent:] or (response.message,))
             return response
 
+    def _create_state(self, request: ChatRequest, resources: ExitStack) -> LoopState:
+        return LoopState(request, self.guard.open(request.tool_context()), resources)
+
+    def _prepare_round(
+        self, state: LoopState, request: ChatRequest, counter: CallCounter
+    ) -> Generator[Effect, Any, ChatRequest]:
+        outgoing = yield from run_hook(self.before_call(state, request), ChatRequest, "before_call")
+        outgoing = yield from self._filter_tools(state, outgoing)
+        return outgoing.replace(allow_tool_calls=False) if counter.exhausted else outgoing
+
+    def _filter_tools(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
+        """Return the request with the tools that the session may have."""
+        if not state.guard.filters:
+            return request
+        tools = yield Perform(lambda: [tool for tool in request.tools if state.may_have(tool)])
+        yield from report_filter_failure(state.guard)
+        return request if len(tools) == len(request.tools) else request.replace(tools=tools)
+
     def _run_tools(
         self, state: LoopState, outgoing: ChatRequest, calls: Sequence[ToolCall], counter: CallCounter
-    ) -> Generator[Effect, Any, tuple[ToolBatchResult, str]]:
-        """Run the calls that may run and answer the others.
-
-        Returns:
-            The whole batch, and the text of the limit that ends the turn, or an empty string.
-        """
-        answers, limit_text = counter.count_round(calls)
-        tools = {tool.name: tool for tool in outgoing.tools} if state.executable is None else state.executable
+    ) -> Generator[Effect, Any, ToolBatchResult]:
+        """Run the calls that may run and answer the others."""
+        answers, limit = counter.begin_round(calls)
+        tools = {tool.name: tool for tool in outgoing.tools} if state.executable is None else dict(state.executable)
         if self._resolver is not None:
-            state.resolved = yield Perform(partial(self._resolve, self._resolver, state.request, calls))
+            state.resolved = yield Perform(partial(_resolve, self._resolver, state.request, calls))
             tools = {**state.resolved, **tools}
         if state.intercept is not None:
             # It can be slow: to find the closest names among thousands, or to ask a person.
@@ -226,7 +247,12 @@ class ToolCallingAdvisor:
             if position not in answers and call.name in tools:
                 answer = yield from run_hook(self.before_tool(state, outgoing, call), (str, type(None)), "before_tool")
                 if answer is not None:
-                    answers[position] = ToolMessage(call.id, call.name, answer, is_error=True)
+                    answers[position] = ToolMessage.rejected(call, answer)
+        if state.guard.filters:
+            called = {call.name for call in calls} & tools.keys()
+            refused = yield Perform(lambda: [name for name in called if not state.may_have(tools[name])])
+            tools = {name: tool for name, tool in tools.items() if name not in refused}
+            yield from report_filter_failure(state.guard)
         batch: ToolBatchResult = yield RunTools(
             calls=tuple(calls),
             tools=tools,
@@ -236,13 +262,21 @@ class ToolCallingAdvisor:
             on_error=self.on_error,
             message=_latest_answer(state),
         )
-        return batch, limit_text
+        counter.end_round(calls, batch.messages)
+        return batch if limit is None else replace(batch, limit=limit)
 
-    def _resolve(self, resolver: ToolResolver, request: ChatRequest, calls: Sequence[ToolCall]) -> dict[str, Tool]:
-        """Return the called tools that only the resolver knows. The tools of the request win, sent or not."""
-        offered = {tool.name for tool in request.tools}
-        found = {call.name: resolver.resolve(call.name) for call in calls if call.name not in offered}
-        return {name: tool for name, tool in found.items() if tool is not None and self._may_run(tool, request)}
+
+def report_filter_failure(guard: TurnGuard) -> Generator[Effect, Any, None]:
+    """Show an event if the filter failed since the last time."""
+    if (failure := guard.take_failure()) is not None:
+        yield Emit(ToolFilterFailed(*failure))
+
+
+def _resolve(resolver: ToolResolver, request: ChatRequest, calls: Sequence[ToolCall]) -> dict[str, Tool]:
+    """Return the called tools that only the resolver knows. The tools of the request win, sent or not."""
+    offered = {tool.name for tool in request.tools}
+    found = {call.name: resolver.resolve(call.name) for call in calls if call.name not in offered}
+    return {name: tool for name, tool in found.items() if tool is not None}
 
 
 def _coerce_error_types(
@@ -272,11 +306,10 @@ def _latest_answer(state: LoopState) -> AssistantMessage | None:
     return last if isinstance(last, AssistantMessage) else None
 
 
-def _end_without_model(response: ChatResponse, batch: ToolBatchResult, limit_text: str) -> ChatResponse:
+def _end_without_model(response: ChatResponse, batch: ToolBatchResult) -> ChatResponse:
     """Return the response of a turn that ends without asking the model again."""
-    text = limit_text or "\n".join(message.text for message in batch.messages)
-    return ChatResponse(
-        messages=(AssistantMessage(text),),
-        finish_reason="tool_call_limit" if limit_text else "return_direct",
-        raw=response.raw,
-    )
+    if batch.limit is not None:
+        text = f"The turn ended: {batch.limit}."
+        return ChatResponse.from_text(text, finish_reason="tool_call_limit", limit=batch.limit, raw=response.raw)
+    text = "\n".join(message.text for message in batch.messages)
+    return ChatResponse.from_text(text, finish_reason="return_direct", raw=response.raw)

@@ -6,18 +6,23 @@ from .catalog_file import load_catalog
 from .collect import ToolLike, ToolProvider, collect_tools, name_tools
 from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolOptions, tool
+from .guard import FilterFailure, ToolFilter, ToolGuard, TurnGuard
 from .tool_type import Tool
 
 __all__ = [
     "AugmentedCall",
     "AugmentedTools",
+    "FilterFailure",
     "ResultConverter",
     "Tool",
     "ToolContext",
+    "ToolFilter",
+    "ToolGuard",
     "ToolLike",
     "ToolOptions",
     "ToolProvider",
     "ToolVersion",
+    "TurnGuard",
     "collect_tools",
     "load_catalog",
     "name_tools",

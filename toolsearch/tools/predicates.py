@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import ConfigurationError
 from ..text import short_repr
+from .definition.signature import is_async
 
 __all__ = ["evaluate_predicate", "validate_predicate"]
 
@@ -50,7 +51,7 @@ def validate_predicate(predicate: Callable[..., Any], name: str, *parameters: st
     form = f"{name} must be a callable ({', '.join(parameters)}) -> {returns}"
     if not callable(predicate):
         raise ConfigurationError(f"{form}, got {short_repr(predicate)}")
-    if inspect.iscoroutinefunction(predicate):
+    if is_async(predicate) or inspect.isasyncgenfunction(predicate):
         raise ConfigurationError(f"{form}, and must not be async")
     try:
         inspect.signature(predicate).bind(*parameters)

@@ -29,12 +29,13 @@ logger = logging.getLogger(__name__)
 
 
 class ToolResult(NamedTuple):
-    """A tool's result for the model: text, media, and the tools that it revealed, if it comes from tool search."""
+    """A tool's result for the model: text, media, the tools that tool search revealed, and whether anything ran."""
 
     text: str
     media: tuple[Media, ...] = ()
     revealed: tuple[str, ...] | None = None
     tools: tuple[ToolVersion, ...] = ()
+    ran: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Invocation:
         try:
             text, media = apply_converter(value, self.tool)
             if issubclass(type(value), RevealingText):
-                return ToolResult(text, media, value.revealed, value.tools)
+                return ToolResult(text, media, value.revealed, value.tools, ran=value.revealed is not None)
             return ToolResult(text, media)
         except LazyResultError as error:
             raise error.__cause__ or error from None
@@ -93,17 +94,14 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
 
     tool = batch.tools.get(call.name)
     if tool is None:
-        return ToolMessage(call.id, call.name, unknown_tool_text(call.name, list(batch.tools)), is_error=True)
-    request = batch.request
-    context = ToolContext(
-        request.context,
-        tool_call_id=call.id,
-        tool_name=call.name,
-        session_id=request.session_id,
-        tenant_id=request.tenant_id,
-    )
+        return ToolMessage.rejected(call, unknown_tool_text(call.name, list(batch.tools)))
+    context = batch.request.tool_context(call.id, call.name)
     try:
         arguments = parse_arguments(tool, call.arguments)
+    except ToolArgumentError as error:
+        span.error = error
+        return ToolMessage.rejected(call, str(error))
+    try:
         result = yield Invocation(tool, arguments, context)
     except AsyncCallableError:
         raise  # a mistake of the programmer, which the model cannot fix
@@ -132,7 +130,9 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
         log_event(logger, level, "tool_failed", {"tool": call.name}, error=error, show_text=False)
         return ToolMessage(call.id, call.name, _answer_text(call, error, batch), is_error=True, tools=(tool.version,))
     tools = (tool.version,) if result.revealed is None else result.tools
-    return ToolMessage(call.id, call.name, result.text, media=result.media, revealed=result.revealed, tools=tools)
+    return ToolMessage(
+        call.id, call.name, result.text, media=result.media, revealed=result.revealed, tools=tools, ran=result.ran
+    )
 
 
 def unknown_tool_text(name: str, known: list[str]) -> str:

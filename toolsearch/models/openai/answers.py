@@ -6,39 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...chat.call_ids import CallIds
 from ...chat.responses import ChatResponse
 from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
 from ...text import replace_surrogates, short_repr
 
-__all__ = ["CallIds", "arguments_text", "content_text", "is_refusal", "response_of", "usage_of"]
-
-
-class CallIds:
-    """Unique ids for the tool calls of an answer, also if the provider sent no id or the same id twice.
-
-    Generated ids depend on the conversation only, and differ from all ids in it.
-    """
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._messages = messages
-        self._taken: set[str] = set()
-        self._in_use: set[str] | None = None
-
-    def take(self, given: object) -> str:
-        """Return `given` if it is not empty and not used yet, else a new id."""
-        given = "" if given is None else str(given)
-        if given and given not in self._taken:
-            self._taken.add(given)
-            return given
-        if self._in_use is None:
-            assistants = (m for m in self._messages if isinstance(m, AssistantMessage))
-            self._in_use = {call.id for message in assistants for call in message.tool_calls}
-        number = len(self._messages)
-        while (made := f"call_{number}") in self._in_use or made in self._taken:
-            number += 1
-        self._taken.add(made)
-        return made
+__all__ = ["arguments_text", "content_text", "is_refusal", "response_of", "usage_of"]
 
 
 def response_of(completion: Any, messages: Sequence[Message]) -> ChatResponse:

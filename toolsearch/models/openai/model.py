@@ -214,6 +214,8 @@ class OpenAIChatModel:
             options.pop("stream_options", None)
         if not tools:  # providers reject these options without tools
             options = {name: value for name, value in options.items() if name not in _TOOL_OPTIONS}
+        elif not request.allow_tool_calls:
+            options["tool_choice"] = "none"
         return arguments | options
 
 

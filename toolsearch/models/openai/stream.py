@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...chat.call_ids import CallIds
 from ...chat.events import ChatChunk
 from ...chat.responses import ChatResponse
 from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
-from .answers import CallIds, arguments_text, content_text, is_refusal, usage_of
+from .answers import arguments_text, content_text, is_refusal, usage_of
 
 __all__ = ["StreamAssembler"]
 

@@ -1,0 +1,138 @@
+"""The tool filter of the application, asked in one place. Whatever it answers but True refuses the tool."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
+
+from ..text import short_repr
+from .context import ToolContext
+from .predicates import validate_predicate
+from .tool_type import Tool
+
+__all__ = ["FilterFailure", "ToolFilter", "ToolGuard", "TurnGuard"]
+
+logger = logging.getLogger(__name__)
+
+ToolFilter: TypeAlias = Callable[[Tool, ToolContext], bool]
+"""``(tool, context) -> bool``: whether a session may have a tool. The context has the tenant, the session and the
+application's values."""
+
+
+class FilterFailure(NamedTuple):
+    """A tool that was refused because the filter did not answer True or False.
+
+    Attributes:
+        tool: The name of the tool.
+        source: The source of the tool, or None.
+        error: The type of the exception, or of the answer.
+
+    Example:
+        >>> FilterFailure("delete_all", None, "KeyError").tool
+        'delete_all'
+    """
+
+    tool: str
+    source: str | None
+    error: str
+
+
+class ToolGuard:
+    """The tool filter as every way to list, find, show or run a tool asks it.
+
+    Args:
+        tool_filter: The filter, or None to admit every tool.
+
+    Raises:
+        ConfigurationError: If the filter is async, or cannot be called with a tool and a context.
+
+    Example:
+        >>> guard = ToolGuard(lambda tool, context: context.tenant_id == "acme" or tool.name != "delete_all")
+        >>> turn = guard.open(ToolContext(tenant_id="other"))
+        >>> [tool.name for tool in turn.select([Tool("get_mail"), Tool("delete_all")])]
+        ['get_mail']
+    """
+
+    __slots__ = ("_filter",)
+
+    def __init__(self, tool_filter: ToolFilter | None = None) -> None:
+        if tool_filter is not None:
+            validate_predicate(tool_filter, "tool_filter", "tool", "context")
+        self._filter = tool_filter
+
+    @property
+    def filters(self) -> bool:
+        """True if there is a filter. It belongs to the application and can be slow."""
+        return self._filter is not None
+
+    def open(self, context: ToolContext) -> TurnGuard:
+        """Return the guard of one turn."""
+        return TurnGuard(self._filter, context)
+
+
+class TurnGuard:
+    """The tool filter for one turn of one session. It never raises.
+
+    Args:
+        tool_filter: The filter, or None to admit every tool.
+        context: The context of the turn.
+
+    Example:
+        >>> TurnGuard(lambda tool, context: "yes", ToolContext()).admits(Tool("get_mail"))  # not True: refused
+        False
+    """
+
+    __slots__ = ("_context", "_failure", "_filter", "_logged")
+
+    def __init__(self, tool_filter: ToolFilter | None, context: ToolContext) -> None:
+        self._filter = tool_filter
+        self._context = context
+        self._failure: FilterFailure | None = None
+        self._logged = False
+
+    @property
+    def filters(self) -> bool:
+        """True if there is a filter. It belongs to the application and can be slow."""
+        return self._filter is not None
+
+    def admits(self, tool: Tool) -> bool:
+        """Return whether the session may have the tool now.
+
+        A filter that raises, or that answers with something else than True or False, refuses the tool. The first such
+        answer of a turn is logged as an error.
+        """
+        if self._filter is None:
+            return True
+        error: Exception | None = None
+        answer: object = None
+        try:
+            answer = self._filter(tool, self._context)
+        except Exception as raised:
+            error = raised
+        if error is None and isinstance(answer, bool):
+            return answer
+        if inspect.iscoroutine(answer):
+            answer.close()  # otherwise Python warns that it was never awaited
+        self._report(tool, error, type(answer if error is None else error).__name__)
+        return False
+
+    def select(self, tools: Iterable[Tool]) -> tuple[Tool, ...]:
+        """Return the tools that the session may have, in their order."""
+        return tuple(tools) if self._filter is None else tuple(tool for tool in tools if self.admits(tool))
+
+    def take_failure(self) -> FilterFailure | None:
+        """Return the failure that was not reported yet, or None. There is at most one per turn."""
+        failure, self._failure = self._failure, None
+        return failure
+
+    def _report(self, tool: Tool, error: Exception | None, kind: str) -> None:
+        if self._logged:
+            return
+        self._logged = True
+        self._failure = FilterFailure(tool.name, tool.source, kind)
+        what = "raised" if error is not None else "returned"
+        facts = {"tool": short_repr(tool.name), "source": short_repr(tool.source), what: kind}
+        text = " ".join(f"{name}=%({name})s" for name in facts)
+        logger.error("toolsearch.tool_filter_failed %s; the tool is refused", text % facts, extra=facts, exc_info=error)
