@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
-from ..text import short_repr
+from ..text.logs import log_event
 from .context import ToolContext
 from .predicates import validate_predicate
 from .tool_type import Tool
@@ -132,7 +132,5 @@ class TurnGuard:
             return
         self._logged = True
         self._failure = FilterFailure(tool.name, tool.source, kind)
-        what = "raised" if error is not None else "returned"
-        facts = {"tool": short_repr(tool.name), "source": short_repr(tool.source), what: kind}
-        text = " ".join(f"{name}=%({name})s" for name in facts)
-        logger.error("toolsearch.tool_filter_failed %s; the tool is refused", text % facts, extra=facts, exc_info=error)
+        facts = {"tool": tool.name, "source": tool.source, "answer": kind}
+        log_event(logger, logging.ERROR, "tool_filter_failed", facts, error=error, note="; the tool is refused")
