@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from ..errors import ConfigurationError, MissingExtraError
+from ..text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,12 +53,7 @@ class EstimateTokenCounter:
 
     def count(self, text: str) -> int:
         """Return the estimate for `text`."""
-        if text.isascii():
-            return math.ceil(len(text) / 4.5)
-        ascii_count = len(text.encode("ascii", "ignore"))
-        others = len(text) - ascii_count
-        beyond_two_bytes = len(text.encode("utf-8", "surrogatepass")) - ascii_count - 2 * others
-        return math.ceil(ascii_count / 4.5 + 0.3 * others + 0.4 * beyond_two_bytes)
+        return estimate_tokens(text)
 
 
 class TiktokenCounter:

@@ -3,7 +3,6 @@
 from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory, ToolLoop
 from .clock import Clock, SystemClock
 from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, Sleep, ToolBatchResult
-from .execution.results import convert_result
 from .hooks import Hook
 from .limits import ToolCallLimits
 from .resolver import ChainedToolResolver, StaticToolResolver, ToolResolver
@@ -32,6 +31,5 @@ __all__ = [
     "ToolCallingAdvisor",
     "ToolLoop",
     "ToolResolver",
-    "convert_result",
     "has_tool_calls",
 ]

@@ -26,6 +26,7 @@ from ..messages import AssistantMessage, ToolCall, ToolMessage
 
 if TYPE_CHECKING:
     from ..chat.limits import ReachedLimit
+    from ..tools.results import ResultLimits
     from ..tools.tool_type import Tool
 
 __all__ = ["AdvisorFlow", "Effect", "Emit", "Perform", "RunTools", "Sleep", "ToolBatchResult"]
@@ -47,6 +48,7 @@ class RunTools:
             and message of the exception.
         message: The assistant message with the calls, for the record of the turn. By default it is the latest response
             that the advisor received.
+        results: The limits on the size of the results. None means the default limits.
 
     Example:
         >>> from toolsearch.tools.tool_type import Tool
@@ -65,11 +67,18 @@ class RunTools:
     raise_on_error: bool | tuple[type[Exception], ...] = False
     on_error: Callable[[ToolCall, Exception], str] | None = None
     message: AssistantMessage | None = None
+    results: ResultLimits | None = None
 
     def raises(self, error: Exception) -> bool:
         """Return whether the exception of a tool is raised instead of answered."""
         types = self.raise_on_error
         return types if isinstance(types, bool) else isinstance(error, types)
+
+    def limit(self, result: ToolMessage) -> ToolMessage:
+        """Return a result of the batch within the limits on its size."""
+        from ..tools.results import ResultLimits
+
+        return (self.results or ResultLimits()).limit(result, self.tools.get(result.name))
 
 
 @dataclass(frozen=True, slots=True)

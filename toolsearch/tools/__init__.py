@@ -7,6 +7,7 @@ from .collect import ToolLike, ToolProvider, collect_tools, name_tools
 from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolOptions, tool
 from .guard import FilterFailure, ToolFilter, ToolGuard, TurnGuard
+from .results import ResultLimits, convert_result
 from .tool_type import Tool
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "AugmentedTools",
     "FilterFailure",
     "ResultConverter",
+    "ResultLimits",
     "Tool",
     "ToolContext",
     "ToolFilter",
@@ -24,6 +26,7 @@ __all__ = [
     "ToolVersion",
     "TurnGuard",
     "collect_tools",
+    "convert_result",
     "load_catalog",
     "name_tools",
     "tool",

@@ -11,7 +11,7 @@ from ..errors import ConfigurationError, DuplicateToolError
 from ..text import clip, short_repr
 from .definition.decorator import mark_of
 from .definition.foreign import is_definition
-from .names import is_wire_name, wire_name
+from .names import RESERVED_NAMES, is_wire_name, wire_name
 from .tool_type import Tool
 
 __all__ = ["ToolLike", "ToolProvider", "collect_tools", "expand_tools", "name_tools", "resolve_tools"]
@@ -67,7 +67,7 @@ def resolve_tools(found: Iterable[Tool | ToolProvider]) -> tuple[Tool, ...]:
     )
 
 
-def name_tools(tools: Iterable[Tool], reserved: Iterable[str] = ("tool_search",)) -> tuple[Tool, ...]:
+def name_tools(tools: Iterable[Tool], reserved: Iterable[str] = RESERVED_NAMES) -> tuple[Tool, ...]:
     """Return the tools with names that providers accept, in their order. Tools with such a name are not copied.
 
     A new name depends on the old name alone, so other tools do not change it.

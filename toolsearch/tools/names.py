@@ -13,10 +13,16 @@ from itertools import pairwise
 
 from ..errors import ConfigurationError
 
-__all__ = ["MAX_NAME_LENGTH", "closest_names", "is_wire_name", "wire_name", "words_of"]
+__all__ = ["MAX_NAME_LENGTH", "READ_TOOL", "RESERVED_NAMES", "closest_names", "is_wire_name", "wire_name", "words_of"]
 
 MAX_NAME_LENGTH = 64
 """The longest name, in characters, that a provider accepts."""
+
+READ_TOOL = "read_tool_result"
+"""The name of the tool that reads the rest of a long result."""
+
+RESERVED_NAMES = ("tool_search", READ_TOOL)
+"""The names of the library's own tools. No other tool can have them."""
 
 _VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _INVALID = re.compile(r"[^a-zA-Z0-9_-]+")

@@ -65,7 +65,7 @@ class Tool:
         timeout: Seconds after which the model gets an error as the tool result. A sync function continues in its
             thread.
         result_converter: Converts what the function returns to the text for the model: ``value -> text`` or
-            ``(value, tool) -> text``. `toolsearch.loop.convert_result` is the default one.
+            ``(value, tool) -> text``. `toolsearch.tools.convert_result` is the default one.
         returns_value: Whether None is a value. Then the model reads ``null``, else "Done". By default, whether the
             function's return annotation is present and not None.
         max_result_tokens: Tokens after which a result is cut. None means the limit of the loop, `math.inf` no limit.

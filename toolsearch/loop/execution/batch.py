@@ -65,7 +65,8 @@ def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
             for message in messages
         )
     )
-    return ToolBatchResult(tuple(messages), direct)
+    # The results are for the model unless they are the answer to the user.
+    return ToolBatchResult(tuple(messages if direct else map(batch.limit, messages)), direct)
 
 
 def _run_call(position: int, batch: RunTools, observer: Observer | None, record: BatchRecord) -> ToolMessage:

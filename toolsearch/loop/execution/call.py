@@ -18,10 +18,10 @@ from ...text import short_repr
 from ...text.logs import log_event
 from ...tools.definition.signature import is_awaitable
 from ...tools.names import closest_names
+from ...tools.results.object_words import unshown_result
 from ...tools.revealing import RevealingText
 from ...tools.tool_type import Tool, ToolContext
 from ..effects import RunTools
-from .object_words import unshown_result
 
 __all__ = ["CallFlow", "Invocation", "ToolResult", "answer_call", "error_text", "unknown_tool_text"]
 
@@ -62,7 +62,7 @@ class Invocation:
 
     def _converted(self, value: Any) -> ToolResult:
         """Return a value as a result. What goes wrong here is not a failure of the tool, which has run."""
-        from .results import LazyResultError, apply_converter
+        from ...tools.results.conversion import LazyResultError, apply_converter
 
         try:
             text, media = apply_converter(value, self.tool)
@@ -85,10 +85,16 @@ CallFlow = Generator[Invocation, ToolResult, ToolMessage]
 
 
 def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
-    """Yield the invocation of a call, if there is one, and return the message with its result.
+    """Yield the invocation of a call, if there is one, and return the message with its result, within its limits.
 
-    An error that is answered instead of raised is set on `span`.
+    An error that is answered instead of raised is set on `span`. A direct result is for the user and stays whole.
     """
+    message = yield from _answer(call, batch, span)
+    tool = batch.tools.get(call.name)
+    return message if tool is not None and tool.return_direct and not message.is_error else batch.limit(message)
+
+
+def _answer(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
     from ...errors import ToolArgumentError
     from .arguments import parse_arguments
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from ...loop.execution.results import media_placeholder
 from ...messages import Media, ToolMessage
+from ...tools.results.conversion import media_placeholder
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock

@@ -19,6 +19,7 @@ from ...loop.execution.batch import arun_batch
 from ...messages import ToolCall, ToolMessage
 from ...tools.collect import ToolLike
 from ...tools.predicates import evaluate_predicate, validate_predicate
+from ...tools.results import ResultLimits
 from ...tools.threads import run_in_worker_thread
 from ...tools.tool_type import Tool
 from ..events import log_event
@@ -68,6 +69,9 @@ class McpServer:
             tenant and session. A client can write any header, so use one that a layer in front has authenticated. The
             default is the session that the transport opened. Without a session, as in the protocol of 2026 over HTTP,
             a gateway lists all tools.
+        max_result_tokens: Tokens after which the text of a result is cut, as in `ToolCallingAdvisor`. None sets no
+            limit. Clients cannot read the rest, so they are advised to ask for less.
+        max_result_media_bytes: Bytes of media above which media of a result are left out. None sets no limit.
 
     Raises:
         ConfigurationError: If the name is empty or `tools` contains something that is not a tool.
@@ -95,6 +99,8 @@ class McpServer:
         tool_search: bool | str | ToolIndex | Disclosure = False,
         pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
         session_key: Callable[[Mapping[str, str]], str | tuple[str | None, str] | None] | None = None,
+        max_result_tokens: float | None = 25_000,
+        max_result_media_bytes: float | None = 20_000_000,
     ) -> None:
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtraError("mcp", "McpServer")
@@ -113,6 +119,7 @@ class McpServer:
         self._tools = ServedTools(tools, self._notifiers)
         self._lanes: dict[str | None, anyio.Lock] = {}
         self._session_key = session_key
+        self._results = ResultLimits(max_tokens=max_result_tokens, max_media_bytes=max_result_media_bytes)
         self._gateway: Gateway | None = None
         if tool_search is not False:
             from .gateway import Gateway
@@ -251,7 +258,8 @@ class McpServer:
             if tool is not None and not tool.concurrent:
                 await stack.enter_async_context(self._lane(tool.source))
             await stack.enter_async_context(progress_to(progress))
-            return (await arun_batch(RunTools(calls=(call,), tools=tools, request=request))).messages[0]
+            batch = RunTools(calls=(call,), tools=tools, request=request, results=self._results)
+            return batch.limit((await arun_batch(batch)).messages[0])  # also a direct result, which is for a model here
 
     @asynccontextmanager
     async def _turn(self, session: ClientSession | None, tools: tuple[Tool, ...]) -> AsyncIterator[GatewayTurn | None]:

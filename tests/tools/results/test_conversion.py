@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from toolsearch.errors import ConfigurationError
-from toolsearch.loop import convert_result
-from toolsearch.loop.execution.results import apply_converter
 from toolsearch.messages import Media
-from toolsearch.tools.tool_type import Tool
+from toolsearch.tools import Tool, convert_result
+from toolsearch.tools.results.conversion import apply_converter
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
 
@@ -178,7 +177,7 @@ def test_a_circular_reference_does_not_fail_the_call():
 
 def test_sets_are_sorted():
     code = (
-        "from toolsearch.loop.execution.results import convert_result; from toolsearch.tools.tool_type import Tool; "
+        "from toolsearch.tools import Tool, convert_result; "
         "print(convert_result({'tags': {'a', 'b', 'c', 'd', 'e'}}, Tool('t'))[0])"
     )
     seen = {

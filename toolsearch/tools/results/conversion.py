@@ -19,7 +19,7 @@ from ...text.logs import log_event
 from .object_words import describe_object
 
 if TYPE_CHECKING:
-    from ...tools.tool_type import Tool
+    from ..tool_type import Tool
 
 __all__ = ["LazyResultError", "apply_converter", "convert_result", "media_placeholder"]
 

@@ -1,0 +1,6 @@
+"""Results of tools: their conversion for the model, limits on their size, and the rests of long ones."""
+
+from .conversion import convert_result
+from .limits import ResultLimits
+
+__all__ = ["ResultLimits", "convert_result"]
