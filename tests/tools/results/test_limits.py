@@ -77,14 +77,13 @@ def test_the_work_does_not_grow_with_the_length_of_the_text() -> None:
         Counted.copied = 0
         ResultLimits(max_tokens=500).limit(result(Counted("x y" * size)), TOOL)
         copied.append(Counted.copied)
-    assert copied[0] == copied[1] < 20 * 500 * 5
+    assert copied[1] < copied[0] + 100 < 20 * 500 * 5
 
 
 def test_a_result_without_a_store_advises_to_ask_for_less() -> None:
     message = ResultLimits(max_tokens=100).limit(result("x" * 1000), TOOL)
-    assert message.text.endswith(
-        "If you need it and a second call has no side effects, run list_files with narrower arguments.]"
-    )
+    advice = "If you need it and a second call has no side effects, run list_files with narrower arguments.]"
+    assert message.text.endswith(advice)
     assert not is_truncated(message)
 
 

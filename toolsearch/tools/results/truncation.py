@@ -76,9 +76,10 @@ def note_of(start: int, end: int, total: int, handle: str | None, tool: str) -> 
 
 def evicted_text(handle: str) -> str:
     """Return the answer to a handle that this process does not hold for the session."""
+    tool = _name_of(handle.rpartition("/")[0])
     return (
-        f"The result {short_repr(handle)} is not here: it was removed, or another worker holds it. If you need it and a "
-        f"second call has no side effects, run {_name_of(handle.rpartition('/')[0])} again with narrower arguments."
+        f"The result {short_repr(handle)} is not here: it was removed, or another worker holds it. If you need it "
+        f"and a second call has no side effects, run {tool} again with narrower arguments."
     )
 
 
