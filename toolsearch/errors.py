@@ -91,7 +91,10 @@ class DuplicateToolError(ConfigurationError):
 
 
 class AsyncCallableError(ConfigurationError):
-    """An async tool, advisor or model in a sync call (``call``, ``stream``); use ``acall`` or ``astream``."""
+    """An async advisor, store or embedder in a sync call (``call``, ``stream``); use ``acall`` or ``astream``.
+
+    Async tools work in sync calls too: they run on a background event loop.
+    """
 
 
 class MissingExtraError(ToolSearchError, ImportError):

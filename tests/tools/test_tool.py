@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.errors import AsyncCallableError, ConfigurationError, ToolArgumentError
+from toolsearch.errors import ConfigurationError, ToolArgumentError
 from toolsearch.indexes import ToolReference
 from toolsearch.indexes.reference import tool_identity
 from toolsearch.tools.tool_type import Tool, ToolContext, tool
@@ -216,13 +216,12 @@ def test_a_tool_without_a_function_cannot_be_called():
 
 
 @pytest.mark.parametrize("fn", [aweather, functools.partial(aweather), SimpleNamespace(run=aweather).run])
-def test_an_async_tool_is_awaited_and_rejected_by_call(fn):
+def test_an_async_tool_is_awaited_by_acall_and_call(fn):
     made = Tool.from_function(fn)
     assert made.is_async
     assert made.awaits
     assert asyncio.run(made.acall({"city": "Gouda"})) == "sun in Gouda"
-    with pytest.raises(AsyncCallableError, match="acall"):
-        made.call({"city": "Gouda"})
+    assert made.call({"city": "Gouda"}) == "sun in Gouda"
 
 
 def test_a_callable_object_may_be_async():
@@ -242,8 +241,7 @@ def test_a_function_that_returns_a_coroutine_is_awaited():
     made = Tool("act", fn=lambda city: aweather(city))
     assert not made.is_async
     assert asyncio.run(made.acall({"city": "Gouda"})) == "sun in Gouda"
-    with pytest.raises(AsyncCallableError):
-        made.call({"city": "Gouda"})  # and no warning of a coroutine that nobody awaited
+    assert made.call({"city": "Gouda"}) == "sun in Gouda"
 
 
 def test_acall_runs_a_sync_function_in_a_thread_with_the_context_variables():

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Unpack
 
-from ..errors import AsyncCallableError, ConfigurationError
+from ..errors import ConfigurationError
 from ..indexes.canonical_json import canonical_json
 from ..indexes.reference import ToolReference, tool_identity
 from ..messages import ToolVersion
 from ..text import short_repr
+from .background_loop import run_coroutine
 from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolMark, ToolOptions, mark_of, tool
 from .definition.fields import (
@@ -308,23 +308,21 @@ class Tool:
     def call(self, args: Mapping[str, Any] | str | None = None, ctx: ToolContext | None = None) -> Any:
         """Run the tool in this thread and return the function's value.
 
+        An async function runs on a background event loop of the library, which is not the application's. Clients and
+        connections that belong to another loop cannot be used there; await `acall` instead.
+
         Args:
             args: The arguments by name, as JSON values, or the JSON text of an object.
             ctx: The context for the tool; by default an empty one.
 
         Raises:
             ToolArgumentError: If an argument cannot be converted to its annotated type.
-            AsyncCallableError: If the function is async.
             ConfigurationError: If the tool has no function.
         """
         if self.is_async:
-            raise AsyncCallableError(self._async_message())
+            return run_coroutine(partial(self.acall, args, ctx))
         result = self._invoke(args, ctx)
-        if is_awaitable(result):
-            if inspect.iscoroutine(result):
-                result.close()
-            raise AsyncCallableError(self._async_message())
-        return result
+        return run_coroutine(partial(_wait_for, result)) if is_awaitable(result) else result
 
     async def acall(self, args: Mapping[str, Any] | str | None = None, ctx: ToolContext | None = None) -> Any:
         """Run the tool and return the function's value. A sync function runs in a worker thread.
@@ -409,5 +407,6 @@ class Tool:
         # By type, because an object can fail when it is asked for its class.
         return list(result) if type(result) in _LAZY_TYPES else result
 
-    def _async_message(self) -> str:
-        return f"tool {self.name!r} is async; use acall or astream of the client, or acall of the tool"
+
+async def _wait_for(result: Awaitable[Any]) -> Any:
+    return await result

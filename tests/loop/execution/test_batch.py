@@ -15,7 +15,6 @@ from anyio.to_thread import current_default_thread_limiter
 from trio.testing import MockClock
 
 from toolsearch import (
-    AsyncCallableError,
     ChatRequest,
     ConfigurationError,
     Media,
@@ -653,18 +652,15 @@ async def _later(n: int = 1) -> int:
     return n
 
 
-@pytest.mark.parametrize("siblings", [0, 2])
-def test_threads_reject_async_tools_before_any_call(siblings):
-    ran: list[str] = []
-    tools = [Tool.from_function(_later, name="later"), Tool("note", fn=lambda: ran.append("ran"))]
-    with pytest.raises(AsyncCallableError, match=r"tool 'later' must not be async .* use acall"):
-        run_batch(batch_of(*[("note", {})] * siblings, ("later", {}), tools=tools))
-    assert ran == []
-
-
-def test_threads_reject_awaitable_results():
-    with pytest.raises(AsyncCallableError, match="use acall"):
-        run_batch(batch_of(("later", {}), tools=[Tool("later", fn=lambda: _later())]))
+@pytest.mark.parametrize("timeout", [None, LONG])
+def test_threads_run_async_tools_and_awaitable_results(timeout):
+    tools = [
+        Tool.from_function(_later, name="later", timeout=timeout),
+        Tool("soon", fn=lambda: _later(2), timeout=timeout),
+        Tool("now", fn=lambda: 3, timeout=timeout),
+    ]
+    calls = [("later", {}), ("soon", {}), ("now", {})]
+    assert contents(run_batch(batch_of(*calls, tools=tools))) == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("timeout", [None, LONG])

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from ...chat.turn_record import BatchRecord, TurnRecord
-from ...errors import AsyncCallableError, TookTooLongError
+from ...errors import TookTooLongError
 from ...messages import ToolMessage
 from ...observability.observer import ObservedToolCall, Observer, start_span
 from ...tools.threads import run_in_worker_thread
@@ -128,14 +128,8 @@ def _start_daemon(context: contextvars.Context, work: Callable[[], None]) -> thr
 def run_batch(batch: RunTools, observer: Observer | None = None, record: BatchRecord | None = None) -> ToolBatchResult:
     """Execute a batch with threads. The first lane, and so a single call, runs on the caller's thread.
 
-    Raises:
-        AsyncCallableError: If a tool of the batch is async. Then no tool runs.
+    Async tools run on the background event loop.
     """
-    for position, call in enumerate(batch.calls):
-        if position not in batch.answers and call.name in batch.tools and batch.tools[call.name].is_async:
-            raise AsyncCallableError(
-                f"tool {call.name!r} must not be async in call() and stream(); use acall() or astream()"
-            )
     record = record or TurnRecord().begin_batch(batch.calls)
     lanes = deque(_group_into_lanes(batch))
     outcomes: dict[int, _Outcome] = {}

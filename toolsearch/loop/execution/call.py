@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, ToolSearchError
@@ -16,6 +17,7 @@ from ...messages import Media, ToolCall, ToolMessage, ToolVersion
 from ...observability.observer import Span
 from ...text import short_repr
 from ...text.logs import log_event
+from ...tools.background_loop import run_coroutine
 from ...tools.definition.signature import is_awaitable
 from ...tools.names import closest_names
 from ...tools.results.object_words import unshown_result
@@ -47,7 +49,10 @@ class Invocation:
     context: ToolContext
 
     def run(self) -> ToolResult:
-        """Run the tool on this thread and return the converted result."""
+        """Run the tool and return the converted result. An async tool runs on the background event loop."""
+        if self.tool.is_async:
+            work = partial(self.tool.acall, self.arguments, self.context)
+            return self._converted(run_coroutine(work, timeout_seconds=self.tool.timeout))
         return self._converted(self.tool.call(self.arguments, self.context))
 
     def begin(self) -> ToolResult | Awaitable[Any]:
