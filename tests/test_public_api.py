@@ -71,6 +71,7 @@ TurnFinished
 Usage
 UserMessage
 event_from_dict
+partial_response
 message_from_dict
 tool
 """

@@ -17,6 +17,7 @@ from .chat import (
     ToolStarted,
     TurnFinished,
     event_from_dict,
+    partial_response,
 )
 from .client import AsyncChatStream, CallOptions, ChatClient, ChatStream
 from .disclosure import ToolSearchAdvisor
@@ -104,6 +105,7 @@ __all__ = [
     "UserMessage",
     "event_from_dict",
     "message_from_dict",
+    "partial_response",
     "tool",
 ]
 

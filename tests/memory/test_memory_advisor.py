@@ -68,11 +68,12 @@ def memory_of(repository: Any = None, window: Any = None) -> ChatMemory:
 
 
 def client_of(
-    script: Any, memory: ChatMemory, *more: Any, order: int = OUTSIDE, **options: Any
+    script: Any, memory: ChatMemory, *more: Any, order: int = OUTSIDE, keep_partial: bool = True, **options: Any
 ) -> tuple[ChatClient, ScriptedChatModel]:
     model = ScriptedChatModel(script)
     options.setdefault("tools", TOOLS)
-    return ChatClient(model, advisors=[MemoryAdvisor(memory, order=order), *more], **options), model
+    advisors = [MemoryAdvisor(memory, order=order, keep_partial=keep_partial), *more]
+    return ChatClient(model, advisors=advisors, **options), model
 
 
 def said(messages: Sequence[Message]) -> list[str]:
@@ -493,10 +494,12 @@ class Boom(Exception):
     ],
 )
 def test_failed_turn_stores_nothing(ask: Ask, order: int, script: Any) -> None:
-    """Earlier turns stay, and the next turn follows them."""
+    """With `keep_partial=False`, earlier turns stay, and the next turn follows them."""
     memory = memory_of()
     memory.append("s", [U("0"), A("zero")])
-    client, model = client_of([*script, "ok"], memory, ToolCallingAdvisor(raise_on_error=True), order=order)
+    client, model = client_of(
+        [*script, "ok"], memory, ToolCallingAdvisor(raise_on_error=True), order=order, keep_partial=False
+    )
     with pytest.raises((Boom, ValueError)):
         ask(client, "1 + 2?", session_id="s")
     assert said(memory.messages("s")) == ["u:0", "a:zero"]
@@ -535,10 +538,11 @@ def leave_after_tool(event: Any) -> bool:
 
 @pytest.mark.parametrize("leave", [leave_after_first, leave_after_tool])
 def test_stream_left_early_stores_nothing(order: int, leave: Callable[[Any], bool]) -> None:
-    """A stream may be left at any event."""
+    """With `keep_partial=False`, a stream may be left at any event."""
     memory = memory_of()
     memory.append("s", [U("0"), A("zero")])
-    client, _ = client_of(lambda request: [add_call()] if len(request.messages) < 5 else "Three.", memory, order=order)
+    script = lambda request: [add_call()] if len(request.messages) < 5 else "Three."  # noqa: E731
+    client, _ = client_of(script, memory, order=order, keep_partial=False)
     with client.stream("1 + 2?", session_id="s") as stream:
         assert any(leave(event) for event in stream.events())
 
@@ -557,7 +561,7 @@ def test_stream_left_early_stores_nothing(order: int, leave: Callable[[Any], boo
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("mode", ["acall", "astream"])
 def test_cancelled_task_stores_nothing(order: int, backend: str, mode: str) -> None:
-    """The task is cancelled while its tool runs."""
+    """With `keep_partial=False`. The task is cancelled while its tool runs."""
     memory = memory_of()
     memory.append("s", [U("0"), A("zero")])
 
@@ -569,7 +573,7 @@ def test_cancelled_task_stores_nothing(order: int, backend: str, mode: str) -> N
             await anyio.sleep_forever()
             return "never"
 
-        client, _ = client_of([[("wait", {})], "Done."], memory, order=order, tools=[wait])
+        client, _ = client_of([[("wait", {})], "Done."], memory, order=order, tools=[wait], keep_partial=False)
 
         async def ask() -> None:
             if mode == "acall":

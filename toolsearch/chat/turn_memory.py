@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from ..messages import Message
+from .turn_record import TurnRecord
 
 __all__ = ["TurnMemory", "TurnMemoryProvider"]
 
@@ -15,7 +16,8 @@ class TurnMemory(Protocol):
     """One turn of a conversation that a memory advisor inside the tool-calling loop stores and sends.
 
     The client makes one for each call. The loop opens it, announces every round, and closes it with the last messages
-    when the turn has succeeded. Only then is the turn stored: a turn that fails or is left early is never closed.
+    when the turn has succeeded. A turn that fails or is left early is never closed: memory registers what to store
+    of it in `record`.
 
     Attributes:
         history: The earlier messages as stored, no matter which part of them is sent.
@@ -26,7 +28,9 @@ class TurnMemory(Protocol):
         """The earlier messages as stored, no matter which part of them is sent."""
         ...
 
-    def open(self, session_id: str | None, tenant_id: str | None) -> Generator[Any, Any, bool]:
+    def open(
+        self, session_id: str | None, tenant_id: str | None, record: TurnRecord | None = None
+    ) -> Generator[Any, Any, bool]:
         """Begin the turn, or begin it again if the loop is run again. Return whether memory stores it."""
         ...
 

@@ -128,11 +128,6 @@ class TurnRecord:
         return len(self._rounds)
 
     @property
-    def tools_started(self) -> int:
-        """The number of tool calls so far that were started."""
-        return sum(len(one.started) for one in self._rounds)
-
-    @property
     def text_shown(self) -> str:
         """The text that the caller of a stream has received since the latest request to the model."""
         return "".join(self._shown)
@@ -222,24 +217,24 @@ class TurnRecord:
         """Return the messages of the rounds whose tool calls were executed, with a result for each call."""
         return tuple(message for one in self._rounds[since:] for message in one.messages())
 
-    def store_later(self, owner: object, store: Callable[[], Any]) -> Callable[[], Any] | None:
-        """Register a function that stores the turn, called if the turn ends before `stored`.
+    def has_run_tools(self, *, since: int = 0) -> bool:
+        """Return whether a tool call was started after the first `since` rounds, see `rounds_run`."""
+        return any(one.started for one in self._rounds[since:])
 
-        The driver calls it when the turn ends: abandoned, cancelled or with an error. It may block or be async.
+    def store_later(self, owner: object, store: Callable[[], Any]) -> None:
+        """Register a function that stores the turn, in place of the one that `owner` registered before.
 
-        Returns:
-            The function that `owner` registered before and that was not called, because the turn runs again.
+        The driver calls it when the turn ends, with or without an error, abandoned or cancelled, unless
+        `take_unstored` took it before. The function may block, or be async in `acall` and `astream`.
         """
-        earlier = self._unstored.pop(id(owner), None)
         self._unstored[id(owner)] = store
-        return earlier
 
-    def stored(self, owner: object) -> None:
-        """Drop the function that `owner` registered."""
-        self._unstored.pop(id(owner), None)
+    def take_unstored(self, owner: object) -> Callable[[], Any] | None:
+        """Return the function that `owner` registered and drop it, because the turn is stored or runs again."""
+        return self._unstored.pop(id(owner), None)
 
-    def take_unstored(self) -> tuple[Callable[[], Any], ...]:
-        """Return the registered functions and drop them."""
+    def take_all_unstored(self) -> tuple[Callable[[], Any], ...]:
+        """Return all registered functions and drop them."""
         functions, self._unstored = tuple(self._unstored.values()), {}
         return functions
 

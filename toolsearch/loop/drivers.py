@@ -6,21 +6,18 @@ loops.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from functools import partial
+from collections.abc import AsyncGenerator, Generator
 from typing import Any, cast
 
 from ..chat.events import StreamEvent, ToolFinished, ToolStarted, TurnFinished
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
-from ..errors import AsyncCallableError
 from ..observability.observer import Span
-from ..tools.definition.signature import origin
-from ..tools.threads import run_in_worker_thread
 from .chain import CallModel, Operation, Show
 from .effects import Emit, Perform, RunTools, Sleep, ToolBatchResult
 from .execution.batch import arun_batch, run_batch
+from .execution.perform import aperform, perform
+from .interrupted import astore_unstored, store_unstored
 from .model_stream import AsyncModelStream, ModelStream, expect_awaitable, expect_response
 from .turn import Turn
 
@@ -38,10 +35,12 @@ def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
                 operation = turn.throw(error)
             else:
                 operation = turn.send(result)
+        store_unstored(turn.record)
         turn.close()  # before the last event, so that the time of its consumer does not count
         yield TurnFinished(cast("ChatResponse", turn.response))
     except BaseException as error:
         turn.close(error)
+        store_unstored(turn.record)
         raise
 
 
@@ -68,7 +67,7 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
             return batch
         case Perform(fn):
             with turn.current():
-                return _perform(fn)
+                return perform(fn)
         case Sleep(seconds):
             turn.clock.sleep(seconds)
             return None
@@ -83,15 +82,6 @@ def _stream(turn: Turn, request: ChatRequest, span: Span) -> Generator[StreamEve
             yield from turn.pass_chunk(chunk)
     yield from turn.end_answer()
     return answer.response()
-
-
-def _perform(fn: Callable[[], Any]) -> Any:
-    result = None if _is_async(fn) else fn()
-    if _is_async(fn) or inspect.isawaitable(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise AsyncCallableError(f"{origin(fn)} must not be async in call() and stream(); use acall() or astream()")
-    return result
 
 
 async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
@@ -122,10 +112,12 @@ async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
                 operation = turn.throw(error)
             else:
                 operation = turn.send(result)
+        await astore_unstored(turn.record)
         turn.close()  # before the last event, so that the time of its consumer does not count
         yield TurnFinished(cast("ChatResponse", turn.response))
     except BaseException as error:
         turn.close(error)
+        await astore_unstored(turn.record)
         raise
 
 
@@ -163,22 +155,9 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
                 return await arun_batch(operation, turn.observer, turn.record.batch)
         case Perform(fn):
             with turn.current():
-                return await _aperform(fn)
+                return await aperform(fn)
         case Sleep(seconds):
             await turn.clock.sleep_async(seconds)
             return None
         case Show() | Emit():
             return None
-
-
-async def _aperform(fn: Callable[[], Any]) -> Any:
-    if _is_async(fn):
-        return await cast("Callable[[], Coroutine[Any, Any, Any]]", fn)()
-    result = await run_in_worker_thread(fn)
-    return await result if inspect.isawaitable(result) else result
-
-
-def _is_async(fn: Callable[[], Any]) -> bool:
-    while isinstance(fn, partial):
-        fn = fn.func
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004

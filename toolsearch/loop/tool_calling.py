@@ -182,8 +182,9 @@ class ToolCallingAdvisor:
         with ExitStack() as resources:
             state = self._create_state(request, resources)
             counter = CallCounter(self.limits, request.messages)
-            if request.memory is not None and (yield from request.memory.open(request.session_id, request.tenant_id)):
-                state.memory = request.memory
+            memory, record = request.memory, request.record
+            if memory is not None and (yield from memory.open(request.session_id, request.tenant_id, record)):
+                state.memory = memory
             state.send_history = state.memory is None if self.send_history is None else self.send_history
             request = yield from self._filter_tools(state, request)
             request = yield from run_hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")

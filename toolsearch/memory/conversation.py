@@ -1,4 +1,4 @@
-"""Stored conversations: load one, compose what is sent of it, store a finished turn."""
+"""Stored conversations: load one, and compose what is sent of it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..loop.effects import Effect, Perform
-from ..messages import AssistantMessage, Message, SystemMessage
+from ..messages import Message, SystemMessage
 from .chat_memory import ChatMemory
 from .repository import SessionKey
 from .turns import JoinedConversation, drop_unpaired, without_system
 from .window import apply_window
 
-__all__ = ["StoredConversation", "compose_messages", "load_conversation", "split_system", "store_turn"]
+__all__ = ["StoredConversation", "compose_messages", "load_conversation", "split_system"]
 
 
 class StoredConversation(NamedTuple):
@@ -28,13 +28,6 @@ def load_conversation(memory: ChatMemory, key: SessionKey) -> Generator[Effect, 
     stored: Sequence[Message] = yield Perform(partial(memory.repository.load, key))
     system = tuple(message for message in stored if isinstance(message, SystemMessage))
     return StoredConversation(system, drop_unpaired(without_system(stored)))
-
-
-def store_turn(memory: ChatMemory, key: SessionKey, turn: Sequence[Message]) -> Generator[Effect, Any, None]:
-    """Store a turn that ends with an answer. A turn that ends with tool calls goes on: its caller runs the tools."""
-    last = turn[-1]
-    if isinstance(last, AssistantMessage) and not last.tool_calls:
-        yield Perform(partial(memory.repository.append, key, drop_unpaired(without_system(turn))))
 
 
 def compose_messages(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from ..loop.effects import Effect
+from ..chat.turn_record import TurnRecord
+from ..loop.effects import Effect, Perform
 from ..messages import AssistantMessage, Message, ToolMessage
 from .chat_memory import ChatMemory
-from .conversation import StoredConversation, compose_messages, load_conversation, split_system, store_turn
+from .conversation import StoredConversation, compose_messages, load_conversation, split_system
 from .repository import SessionKey
+from .turn_store import TurnStore
 from .turns import JoinedConversation, join_conversation
 
 __all__ = ["LoopRecorder"]
@@ -24,9 +26,12 @@ class LoopRecorder:
     add, and stores them at the end.
     """
 
-    def __init__(self, memory: ChatMemory) -> None:
+    def __init__(self, memory: ChatMemory, *, keep_partial: bool = True) -> None:
         self._memory = memory
-        self._key: SessionKey | None = None
+        self._keep_partial = keep_partial
+        self._record = TurnRecord()
+        self._rounds_sent = 0  # the rounds whose messages are part of what the loop sent
+        self._store: TurnStore | None = None
         self._stored = StoredConversation()
         self._sent: tuple[Message, ...] = ()  # by the loop itself, in this round
         self._before = self._now = _EMPTY  # the joined conversation up to the previous round, and up to this one
@@ -35,21 +40,28 @@ class LoopRecorder:
     @property
     def is_open(self) -> bool:
         """True while the turn runs in a session."""
-        return self._key is not None
+        return self._store is not None
 
     @property
     def history(self) -> Sequence[Message]:
         """The earlier messages as stored, no matter which part of them is sent."""
         return self._stored.past
 
-    def open(self, session_id: str | None, tenant_id: str | None) -> Generator[Effect, Any, bool]:
+    def open(
+        self, session_id: str | None, tenant_id: str | None, record: TurnRecord | None = None
+    ) -> Generator[Effect, Any, bool]:
         """Load the session's conversation. Return False if there is no session."""
-        self._key, self._sent, self._now = None, (), _EMPTY  # an outer advisor may run the loop again
+        self._record = record or TurnRecord()
+        if earlier := self._record.take_unstored(self):  # an outer advisor runs the loop again
+            yield Perform(earlier)
+        self._store, self._sent, self._now = None, (), _EMPTY
         if session_id is None:
             return False
         key = SessionKey(session_id, tenant_id)
         self._stored = yield from load_conversation(self._memory, key)
-        self._key, self._received = key, True
+        self._received, self._rounds_sent = True, self._record.rounds_run
+        self._store = TurnStore(self._memory, key, self._record, keep_partial=self._keep_partial)
+        self._store.store_if_interrupted(self, self._messages_so_far)
         return True
 
     def next_round(self, messages: Sequence[Message]) -> None:
@@ -61,6 +73,7 @@ class LoopRecorder:
             old is new for old, new in zip(self._sent, body, strict=False)
         )
         self._before, self._sent, self._received = self._now, body, False
+        self._rounds_sent = self._record.rounds_run
 
     def conversation(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Return what the model is sent if `messages` arrive in this round."""
@@ -77,9 +90,14 @@ class LoopRecorder:
     def close(self, messages: Sequence[Message]) -> Generator[Effect, Any, None]:
         """Store the turn with `messages` at its end."""
         self._finish_round()
-        key, self._key = self._key, None
-        if key is not None:
-            yield from store_turn(self._memory, key, (*self._now.current[self._now.known :], *messages))
+        store, self._store = self._store, None
+        if store is not None:
+            yield from store.store(self, (*self._now.current[self._now.known :], *messages))
+
+    def _messages_so_far(self) -> tuple[Message, ...]:
+        """Return the messages of the turn for a turn that ends in this round."""
+        self._finish_round()
+        return (*self._now.current[self._now.known :], *self._record.completed_rounds(since=self._rounds_sent))
 
     def _finish_round(self) -> None:
         if not self._received:  # another advisor answered in this round, before memory received it

@@ -109,17 +109,20 @@ def join_conversation(stored: Sequence[Message], given: Sequence[Message]) -> Jo
     another version of an answer.
     """
     old, new = split_turns(stored), split_turns(given)
-    complete = len(new) if new and _is_complete(new[-1]) else len(new) - 1
+    goes_on = bool(old and new) and _goes_on(old[-1], new[-1])
+    complete = len(new) if new and (_is_complete(new[-1]) or goes_on) else len(new) - 1
+    surplus = len(new[-1]) - len(old[-1]) if goes_on else 0  # messages of the last turn that are not stored
     candidates = [_user_messages(turn) for turn in new[: max(0, complete)]]
     said = [_user_messages(turn) for turn in old]
     longest = 0
     for start in range(len(said) if candidates else 0):
         count = _common_length(said, start, candidates)
         if start + count == len(said):  # the end of the conversation: the caller's version of it is sent
-            return JoinedConversation(_flatten(old[:start]), tuple(given), sum(map(len, new[:count])))
+            known = sum(map(len, new[:count])) - (surplus if count == len(new) else 0)
+            return JoinedConversation(_flatten(old[:start]), tuple(given), known)
         longest = max(longest, count)
     if said[-1:] == candidates[-1:] != []:  # also the end, after a beginning of the caller, such as a summary
-        return JoinedConversation((), tuple(given), sum(map(len, new[: len(candidates)])))
+        return JoinedConversation((), tuple(given), sum(map(len, new[: len(candidates)])) - surplus)
     return JoinedConversation(tuple(stored), _flatten(new[longest:]))  # the beginning: the stored version is sent
 
 
@@ -131,6 +134,11 @@ def _common_length(said: Sequence[TurnMessages], start: int, candidates: Sequenc
 
 def _is_complete(turn: TurnMessages) -> bool:
     return isinstance(turn[-1], AssistantMessage) and not turn[-1].tool_calls
+
+
+def _goes_on(stored: TurnMessages, given: TurnMessages) -> bool:
+    """Return whether the caller goes on with a turn that ended early, and of which its tool calls are stored."""
+    return len(stored) > 1 and not _is_complete(stored) and given[: len(stored)] == stored
 
 
 def _user_messages(turn: TurnMessages) -> TurnMessages:

@@ -1,0 +1,71 @@
+"""Storage of turns that ended early: bounded in time, and complete also if the turn was cancelled."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..chat.turn_record import TurnRecord
+from .execution.perform import aperform, perform
+
+__all__ = ["astore_unstored", "store_unstored"]
+
+STORE_TIMEOUT_SECONDS = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+def store_unstored(record: TurnRecord) -> None:
+    """Call the functions that store what is left of a turn. Errors are logged.
+
+    The functions run in a thread: the garbage collector may close a stream in a thread that holds a lock of the store.
+    """
+    for store in record.take_all_unstored():
+        work = partial(contextvars.copy_context().run, _attempt, store)
+        thread = threading.Thread(target=work, name="toolsearch-store", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the interpreter is shutting down
+            _log_error(error)
+            continue
+        thread.join(STORE_TIMEOUT_SECONDS)
+        if thread.is_alive():
+            _log_timeout()
+
+
+async def astore_unstored(record: TurnRecord) -> None:
+    """Call the functions that store what is left of a turn, also if its task is cancelled. Errors are logged."""
+    functions = record.take_all_unstored()
+    if not functions:
+        return
+    import anyio
+
+    for store in functions:
+        with anyio.move_on_after(STORE_TIMEOUT_SECONDS, shield=True) as scope:
+            try:
+                await aperform(store)
+            except Exception as error:
+                _log_error(error)
+        if scope.cancelled_caught:
+            _log_timeout()
+
+
+def _attempt(store: Callable[[], Any]) -> None:
+    try:
+        perform(store)
+    except Exception as error:
+        _log_error(error)
+
+
+def _log_error(error: Exception) -> None:
+    facts = {"error": type(error).__name__}
+    logger.error("toolsearch.turn_not_stored error=%(error)s", facts, extra=facts, exc_info=error)
+
+
+def _log_timeout() -> None:
+    facts = {"seconds": STORE_TIMEOUT_SECONDS}
+    logger.error("toolsearch.turn_not_stored timeout=%(seconds)g", facts, extra=facts)

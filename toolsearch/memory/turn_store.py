@@ -1,0 +1,84 @@
+"""Storage of one turn: whole when it was answered, or what is left of it when it ended early."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from ..chat.turn_record import TurnRecord
+from ..errors import MemoryStoreError
+from ..loop.effects import Effect, Perform
+from ..messages import AssistantMessage, Message
+from .chat_memory import ChatMemory
+from .repository import SessionKey
+from .turns import drop_unpaired, without_system
+
+__all__ = ["TurnStore"]
+
+STORE_TIMEOUT_SECONDS = 30.0
+
+
+class TurnStore:
+    """Stores one turn at most once, also if the turn is cancelled while it is being stored.
+
+    Args:
+        memory: The memory.
+        key: The session.
+        record: What happened in the turn so far.
+        keep_partial: Whether to store what is left of a turn that ended early and ran tools.
+    """
+
+    def __init__(self, memory: ChatMemory, key: SessionKey, record: TurnRecord, *, keep_partial: bool) -> None:
+        self._memory = memory
+        self._key = key
+        self._record = record
+        self._keep_partial = keep_partial
+        self._first_round = record.rounds_run
+        self._lock = Lock()
+        self._begun = False
+
+    def store_if_interrupted(self, owner: object, messages: Callable[[], Sequence[Message]]) -> None:
+        """Register what to store if the turn ends early.
+
+        Args:
+            owner: The object that stores the turn with `store`.
+            messages: Function that returns the messages to store.
+        """
+        if self._keep_partial:
+            self._record.store_later(owner, partial(self._store_partial, messages))
+
+    def store(self, owner: object, turn: Sequence[Message]) -> Generator[Effect, Any, None]:
+        """Store a turn that ends with an answer. If it ends with tool calls, its caller runs them and goes on."""
+        last = turn[-1]
+        if isinstance(last, AssistantMessage) and not last.tool_calls:
+            # From here on the turn is stored as a whole, also if it is cancelled before the store is done.
+            store = partial(self._store_once, drop_unpaired(without_system(turn)))
+            self._record.store_later(owner, store)
+            yield Perform(store)
+        self._record.take_unstored(owner)
+
+    def _store_partial(self, messages: Callable[[], Sequence[Message]]) -> Awaitable[None] | None:
+        if not self._record.has_run_tools(since=self._first_round):
+            return None
+        return self._store_once(drop_unpaired(without_system(messages())))
+
+    def _store_once(self, turn: Sequence[Message]) -> Awaitable[None] | None:
+        with self._lock:  # a second caller waits until the first one is done
+            if self._begun:
+                return None
+            self._begun = True
+            appended = self._memory.repository.append(self._key, turn)
+        return _finish(appended) if inspect.isawaitable(appended) else None
+
+
+async def _finish(appended: Awaitable[None]) -> None:
+    """Await the store of an async repository, also if the turn is cancelled meanwhile."""
+    import anyio
+
+    with anyio.move_on_after(STORE_TIMEOUT_SECONDS, shield=True):
+        await appended
+        return
+    raise MemoryStoreError(f"the turn was not stored within {STORE_TIMEOUT_SECONDS:g} seconds")
