@@ -79,8 +79,8 @@ class MemoryAdvisor:
             return response
         key = SessionKey(request.session_id, request.tenant_id)
         record = request.record or TurnRecord()
-        if earlier := record.take_unstored(self):  # an outer advisor runs the turn again
-            yield Perform(earlier)
+        if unstored := record.take_unstored(self):  # an outer advisor runs the turn again
+            yield Perform(unstored)
         stored = yield from load_conversation(self.memory, key)
         head, body = split_system(request.messages)
         joined = join_conversation(stored.past, body)

@@ -52,8 +52,8 @@ class LoopRecorder:
     ) -> Generator[Effect, Any, bool]:
         """Load the session's conversation. Return False if there is no session."""
         self._record = record or TurnRecord()
-        if earlier := self._record.take_unstored(self):  # an outer advisor runs the loop again
-            yield Perform(earlier)
+        if unstored := self._record.take_unstored(self):  # an outer advisor runs the loop again
+            yield Perform(unstored)
         self._store, self._sent, self._now = None, (), _EMPTY
         if session_id is None:
             return False
