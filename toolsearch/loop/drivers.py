@@ -16,8 +16,8 @@ from ..observability.observer import Span
 from .chain import CallModel, Operation, Show
 from .effects import Emit, Perform, RunTools, Sleep, ToolBatchResult
 from .execution.batch import arun_batch, run_batch
+from .execution.interrupted import astore_unstored, store_unstored
 from .execution.perform import aperform, perform
-from .interrupted import astore_unstored, store_unstored
 from .model_stream import AsyncModelStream, ModelStream, expect_awaitable, expect_response
 from .turn import Turn
 

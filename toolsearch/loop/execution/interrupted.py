@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..chat.turn_record import TurnRecord
-from .execution.perform import aperform, perform
+from ...chat.turn_record import TurnRecord
+from .perform import aperform, perform
 
 __all__ = ["astore_unstored", "store_unstored"]
 
