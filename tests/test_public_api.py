@@ -71,8 +71,8 @@ TurnFinished
 Usage
 UserMessage
 event_from_dict
-partial_response
 message_from_dict
+partial_response
 tool
 """
 

@@ -1,4 +1,4 @@
-"""Execution of a batch of tool calls, with threads or with tasks."""
+"""Execution of effects: batches of tool calls, with threads or with tasks, and functions that may block."""
 
 from .batch import arun_batch, run_batch
 
