@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...text import replace_surrogates_in, short_json
@@ -12,13 +13,20 @@ if TYPE_CHECKING:
     from ...tools.tool_type import Tool
 
 from ...errors import ToolArgumentError
+from ...tools.validation.steps import OutOfStepsError
 
 __all__ = ["parse_arguments"]
 
 MAX_CHARACTERS = 10_000_000
+MAX_VALUES = 200_000
+MAX_QUICK_CHARACTERS = 20_000
+MAX_QUICK_STEPS = 1_000
+
+# A string, or the characters before the next one.
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[^"]++', re.DOTALL)
 
 
-def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:
+def parse_arguments(tool: Tool, text: str, *, quick: bool = False) -> dict[str, Any]:
     """Parse the arguments that a model wrote and validate them against the schema of the tool.
 
     An empty string and ``null`` mean no arguments. An object that is encoded twice is decoded twice.
@@ -26,8 +34,10 @@ def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:
     Args:
         tool: The tool that the model called.
         text: The arguments as JSON.
+        quick: Whether to give up when it takes more than a few milliseconds.
 
     Raises:
+        OutOfStepsError: If `quick` is set and there is too much to parse and validate.
         ToolArgumentError: If `text` is not a JSON object or does not fit the schema. The message tells the model what
             to change.
 
@@ -36,11 +46,13 @@ def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:
         >>> parse_arguments(Tool("weather", fn=lambda city: "rain"), '{"city": "Gouda"}')
         {'city': 'Gouda'}
     """
+    if quick and len(text) > MAX_QUICK_CHARACTERS:
+        raise OutOfStepsError
     try:
         arguments = _decode(tool, text)
     except RecursionError:
         raise _parse_error(tool, "are nested too deeply; send a flatter object") from None
-    _validate(tool, arguments)
+    _validate(tool, arguments, MAX_QUICK_STEPS if quick else 0)
     return arguments
 
 
@@ -49,6 +61,8 @@ def _decode(tool: Tool, text: str) -> dict[str, Any]:
         raise _parse_error(tool, f"are {len(text):,} characters long; send fewer than {MAX_CHARACTERS:,}")
     if not text.strip():
         return {}
+    if len(text) > MAX_VALUES and _has_too_many_values(text):
+        raise _parse_error(tool, f"have more than {MAX_VALUES:,} values; send fewer")
     value = _load(tool, text)
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = _load(tool, value)
@@ -58,6 +72,19 @@ def _decode(tool: Tool, text: str) -> dict[str, Any]:
         raise _parse_error(tool, f"must be one JSON object, got {short_json(value)}")
     # A lone surrogate, written as an escape, could break the tool.
     return replace_surrogates_in(value) if "\\ud" in text.lower() or not text.isascii() else value
+
+
+def _has_too_many_values(text: str) -> bool:
+    """Return whether a JSON text has so many values that parsing it, which cannot be interrupted, takes long."""
+    most = MAX_VALUES
+    if sum(map(text.count, ",[{")) <= most:
+        return False
+    for token in _TOKEN.finditer(text):
+        if text[token.start()] != '"':
+            most -= sum(map(token[0].count, ",[{"))
+            if most < 0:
+                return True
+    return False
 
 
 def _load(tool: Tool, text: str) -> Any:
@@ -83,11 +110,11 @@ def _parse_finite_float(text: str) -> float:
     return number
 
 
-def _validate(tool: Tool, arguments: dict[str, Any]) -> None:
+def _validate(tool: Tool, arguments: dict[str, Any], quick_steps: int) -> None:
     from ...tools.validation.feedback import invalid_arguments
     from ...tools.validation.schema_validator import find_problems
 
-    problems = find_problems(tool.parameters, tool.schema_digest, arguments, tool.name)
+    problems = find_problems(tool.parameters, tool.schema_digest, arguments, tool.name, quick_steps=quick_steps)
     if problems:
         raise ToolArgumentError(invalid_arguments(tool.name, problems, tool.parameters))
 

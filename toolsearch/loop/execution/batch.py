@@ -18,7 +18,7 @@ from ...messages import ToolMessage
 from ...observability.observer import ObservedToolCall, Observer, start_span
 from ...tools.threads import run_in_worker_thread
 from ..effects import RunTools, ToolBatchResult
-from .call import Invocation, ToolResult, answer_call
+from .call import Invocation, LargeWork, ToolResult, answer_call
 
 __all__ = ["arun_batch", "run_batch"]
 
@@ -77,15 +77,18 @@ def _run_call(position: int, batch: RunTools, observer: Observer | None, record:
     ):
         flow = answer_call(call, batch, span)
         try:
-            invocation = next(flow)
+            step = next(flow)
             while True:
-                record.start(position)
                 try:
-                    result = _invoke(invocation)
+                    if isinstance(step, LargeWork):
+                        result = step.run()
+                    else:
+                        record.start(position)
+                        result = _invoke(step)
                 except Exception as error:
-                    invocation = flow.throw(error)
+                    step = flow.throw(error)
                 else:
-                    invocation = flow.send(result)
+                    step = flow.send(result)
         except StopIteration as stop:
             message: ToolMessage = stop.value
             span.result = message
@@ -177,15 +180,18 @@ async def _arun_call(position: int, batch: RunTools, observer: Observer | None, 
     ):
         flow = answer_call(call, batch, span)
         try:
-            invocation = next(flow)
+            step = next(flow)
             while True:
-                record.start(position)
                 try:
-                    result = await _ainvoke(invocation)
+                    if isinstance(step, LargeWork):
+                        result = await run_in_worker_thread(step.run)
+                    else:
+                        record.start(position)
+                        result = await _ainvoke(step)
                 except Exception as error:
-                    invocation = flow.throw(error)
+                    step = flow.throw(error)
                 else:
-                    invocation = flow.send(result)
+                    step = flow.send(result)
         except StopIteration as stop:
             message: ToolMessage = stop.value
             span.result = message

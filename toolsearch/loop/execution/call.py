@@ -7,7 +7,7 @@ receives its result or its error.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -20,14 +20,19 @@ from ...text.logs import log_event
 from ...tools.background_loop import run_coroutine
 from ...tools.definition.signature import is_awaitable
 from ...tools.names import closest_names
+from ...tools.results.large_values import is_small
 from ...tools.results.object_words import unshown_result
 from ...tools.revealing import RevealingText
+from ...tools.threads import run_in_worker_thread
 from ...tools.tool_type import Tool, ToolContext
+from ...tools.validation.steps import OutOfStepsError
 from ..effects import RunTools
 
-__all__ = ["CallFlow", "Invocation", "ToolResult", "answer_call", "error_text", "unknown_tool_text"]
+__all__ = ["CallFlow", "Invocation", "LargeWork", "ToolResult", "answer_call", "error_text", "unknown_tool_text"]
 
 logger = logging.getLogger(__name__)
+
+MAX_QUICK_NAMES = 300
 
 
 class ToolResult(NamedTuple):
@@ -61,9 +66,14 @@ class Invocation:
         return value if is_awaitable(value) else self._converted(value)
 
     async def arun(self, result: Awaitable[Any] | None = None) -> ToolResult:
-        """Await the tool, or the awaitable that `begin` returned, and return the converted result."""
-        value = self.tool.acall(self.arguments, self.context) if result is None else result
-        return self._converted(await value)
+        """Await the tool, or the awaitable that `begin` returned, and return the converted result.
+
+        A result that is not small is converted in a worker thread, so that it does not block the event loop.
+        """
+        value = await (self.tool.acall(self.arguments, self.context) if result is None else result)
+        if is_small(value):
+            return self._converted(value)
+        return await run_in_worker_thread(partial(self._converted, value))
 
     def _converted(self, value: Any) -> ToolResult:
         """Return a value as a result. What goes wrong here is not a failure of the tool, which has run."""
@@ -86,13 +96,21 @@ class UnshownResultError(Exception):
     """A result that cannot be converted. The text is the result for the model; the cause is the reason."""
 
 
-CallFlow = Generator[Invocation, ToolResult, ToolMessage]
+@dataclass(frozen=True, slots=True)
+class LargeWork:
+    """Work of the library that can take long, so that it must not run on an event loop."""
+
+    run: Callable[[], Any]
+
+
+CallFlow = Generator[Invocation | LargeWork, Any, ToolMessage]
 
 
 def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
     """Yield the invocation of a call, if there is one, and return the message with its result, within its limits.
 
-    An error that is answered instead of raised is set on `span`. A direct result is for the user and stays whole.
+    Work that the event loop should not wait for is yielded before. An error that is answered instead of raised is set
+    on `span`. A direct result is for the user and stays whole.
     """
     message = yield from _answer(call, batch, span)
     tool = batch.tools.get(call.name)
@@ -105,10 +123,15 @@ def _answer(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
 
     tool = batch.tools.get(call.name)
     if tool is None:
-        return ToolMessage.rejected(call, unknown_tool_text(call.name, list(batch.tools)))
+        describe = partial(unknown_tool_text, call.name, list(batch.tools))
+        text = describe() if len(batch.tools) <= MAX_QUICK_NAMES else (yield LargeWork(describe))
+        return ToolMessage.rejected(call, text)
     context = batch.request.tool_context(call.id, call.name)
     try:
-        arguments = parse_arguments(tool, call.arguments)
+        try:
+            arguments = parse_arguments(tool, call.arguments, quick=True)
+        except OutOfStepsError:
+            arguments = yield LargeWork(partial(parse_arguments, tool, call.arguments))
     except ToolArgumentError as error:
         span.error = error
         return ToolMessage.rejected(call, str(error))

@@ -16,6 +16,7 @@ from ...errors import ConfigurationError
 from ...messages import Media
 from ...text import replace_surrogates, short_repr
 from ...text.logs import log_event
+from .large_values import write_json
 from .object_words import describe_object
 
 if TYPE_CHECKING:
@@ -190,9 +191,12 @@ def _json(value: Any, tool: str) -> str:
     def dump(item: Any) -> str:
         return json.dumps(item, ensure_ascii=False, separators=(",", ":"), default=fallback)
 
+    def encode_part(part: Any) -> str:
+        return to_json(part, fallback=fallback, bytes_mode="base64", inf_nan_mode="strings").decode()
+
     ordered = _plain(value)
     encoders: tuple[Callable[[], str], ...] = (
-        lambda: to_json(ordered, fallback=fallback, bytes_mode="base64", inf_nan_mode="strings").decode(),
+        lambda: write_json(ordered, encode_part),
         # for lone surrogates in values, then in keys
         lambda: dump(to_jsonable_python(ordered, fallback=fallback, bytes_mode="base64", inf_nan_mode="strings")),
         lambda: dump(ordered),
