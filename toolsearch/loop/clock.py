@@ -7,6 +7,9 @@ from typing import Protocol, runtime_checkable
 
 __all__ = ["Clock", "SystemClock"]
 
+MAX_SLEEP_SECONDS = 1_000_000_000
+"""About 30 years. `time.sleep` raises an error for more."""
+
 
 @runtime_checkable
 class Clock(Protocol):
@@ -40,10 +43,10 @@ class SystemClock:
 
     def sleep(self, seconds: float) -> None:
         """Block the thread for `seconds`; return at once if `seconds` is negative."""
-        time.sleep(max(0.0, seconds))
+        time.sleep(min(max(0.0, seconds), MAX_SLEEP_SECONDS))
 
     async def sleep_async(self, seconds: float) -> None:
         """Wait for `seconds` under asyncio or trio; a negative number counts as 0."""
         import anyio
 
-        await anyio.sleep(max(0.0, seconds))
+        await anyio.sleep(min(max(0.0, seconds), MAX_SLEEP_SECONDS))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteRepository"]
 
 _BUSY_RETRY_SECONDS = 0.01
+_MAX_TIMEOUT_SECONDS = 1_000_000  # more milliseconds than this overflow in SQLite
 
 
 def _create(connection: Connection) -> None:
@@ -69,10 +70,10 @@ class SqliteRepository:
             raise ConfigurationError(
                 f"path must be the path of a file, got {os.fspath(path)!r}; for memory, write InMemoryRepository()"
             )
-        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout < 0:
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
             raise ConfigurationError(f"timeout must be a number of seconds, 0 or more, got {timeout!r}")
         self.path = Path(path)
-        self._timeout = timeout
+        self._timeout = min(timeout, _MAX_TIMEOUT_SECONDS)
         self._connections = ConnectionPool(self._open)
         # Closes the connections of a dropped repository; otherwise Python warns about unclosed resources.
         self._finalizer = weakref.finalize(self, self._connections.close)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..chat.errors import StructuredOutputError
 from ..chat.model import ChatModel, OutputSchemaModel
@@ -12,7 +13,7 @@ from ..chat.responses import ChatResponse
 from ..chat.turn_memory import TurnMemoryProvider
 from ..errors import ConfigurationError
 from ..loop.advisor import Advisor, sort_advisors
-from ..loop.effects import AdvisorFlow
+from ..loop.effects import AdvisorFlow, Perform
 from ..loop.tool_calling import ToolCallingAdvisor, has_tool_calls
 from ..messages import AssistantMessage, Message, Usage, UserMessage
 from ..text import short_repr
@@ -25,6 +26,8 @@ _DEFAULT_ORDER = 800
 _CUT_OFF_REASONS = ("length", "max_tokens", "max_output_tokens")
 _REFUSAL_REASONS = ("content_filter", "refusal", "safety")
 MAX_EXCERPT_CHARACTERS = 200
+MAX_QUICK_CHARACTERS = 20_000
+"""Maximum length of an answer that is parsed on the event loop."""
 
 
 class StructuredOutputAdvisor:
@@ -215,7 +218,11 @@ class _Attempts:
                 return response
             self._attempts_made += 1
             try:
-                return response.replace(output=self._converter.parse(response.text))
+                if len(response.text) <= MAX_QUICK_CHARACTERS:
+                    output = self._converter.parse(response.text)
+                else:
+                    output = yield Perform(partial(self._converter.parse, response.text))
+                return response.replace(output=output)
             except ConfigurationError:  # of the converter, not of the answer
                 raise
             except ValueError as error:

@@ -12,8 +12,7 @@ __all__ = ["JsonCandidate", "JsonSearch", "fenced_blocks", "remove_reasoning", "
 
 # The tag that closes the reasoning stands at the end of a line; one inside a JSON string does not.
 _REASONING = re.compile(r"\A\s*<think>.*?</think>|\A.*</think>[ \t]*$", re.M | re.S)
-# A closing fence stands on a line of its own, so a fence inside a JSON string does not close the block.
-_FENCE = re.compile(r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n`]*\n(?P<text>.*?)^[ \t]*(?P=fence)[ \t]*$", re.M | re.S)
+_FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)")
 _BRACKET = re.compile(r'[\]\[{}"]')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 _START = re.compile(r"[\[{]")
@@ -33,7 +32,32 @@ def fenced_blocks(text: str) -> list[str]:
         >>> fenced_blocks("Here:\\n```json\\n[1]\\n```\\nor\\n~~~\\n[2]\\n~~~")
         ['[1]', '[2]']
     """
-    return [match["text"].strip(_BLANK) for match in _FENCE.finditer(text.replace("\r\n", "\n"))]
+    return list(_blocks(text.replace("\r\n", "\n").split("\n")))
+
+
+def _blocks(lines: list[str]) -> Iterator[str]:
+    """Yield the contents of code fences. The work grows linearly with the number of lines, also without closing fences.
+
+    A closing fence stands on a line of its own, so a fence inside a JSON string does not close the block.
+    """
+    at = 0
+    never_closed = {"`": len(lines), "~": len(lines)}  # no fence of this length is closed from here on
+    while at < len(lines):
+        opening = _FENCE.fullmatch(lines[at])
+        at += 1
+        if opening is None or len(opening["fence"]) >= never_closed[opening["fence"][0]]:
+            continue
+        end = next((end for end in range(at, len(lines)) if _closes(lines[end], opening["fence"])), None)
+        if end is None:
+            never_closed[opening["fence"][0]] = len(opening["fence"])
+            continue
+        yield "\n".join(lines[at:end]).strip(_BLANK)
+        at = end + 1
+
+
+def _closes(line: str, fence: str) -> bool:
+    bare = line.strip(" \t")
+    return bare.startswith(fence) and not bare.strip(fence[0])
 
 
 def unfenced(text: str) -> str:

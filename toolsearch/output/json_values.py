@@ -70,8 +70,10 @@ class TypeValues:
             # Parsed as JSON, because strict types accept a date as a string only from JSON.
             return self._adapter.validate_json(text)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            if first["loc"] or first["type"] not in ("json_invalid", "string_unicode"):
+            if error.error_count() > 1:
+                raise _mismatch(error) from error
+            (only,) = error.errors(include_url=False)
+            if only["loc"] or only["type"] not in ("json_invalid", "string_unicode"):
                 raise _mismatch(error) from error
         return self.read_text(value)  # JSON that only Python's parser accepts
 

@@ -22,12 +22,12 @@ from .definition.fields import (
     coerce_json_object,
     coerce_parameters,
     coerce_tags,
+    coerce_timeout,
     name_in_words,
     validate_async_twin,
     validate_function,
     validate_result_options,
     validate_text,
-    validate_timeout,
 )
 from .definition.signature import (
     Binding,
@@ -139,7 +139,6 @@ class Tool:
         validate_text(name, "description", description or "")
         validate_function(name, fn)
         validate_async_twin(name, fn, afn)
-        validate_timeout(name, timeout)
         self.name = self.original_name = self._own_name = name
         validate_result_options(name, returns_value, max_result_tokens)
 
@@ -157,7 +156,7 @@ class Tool:
         self.search_text = search_text or ""
         self.return_direct = return_direct
         self.concurrent = concurrent
-        self.timeout = timeout
+        self.timeout = coerce_timeout(name, timeout)
         self.result_converter = result_converter
         self.annotations = coerce_json_object(name, "annotations", annotations)
         self.output_schema = coerce_json_object(name, "output_schema", output_schema)

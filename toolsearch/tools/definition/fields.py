@@ -20,16 +20,19 @@ __all__ = [
     "coerce_json_object",
     "coerce_parameters",
     "coerce_tags",
+    "coerce_timeout",
     "name_in_words",
     "validate_async_twin",
     "validate_function",
     "validate_result_options",
     "validate_text",
-    "validate_timeout",
 ]
 
 MIN_RESULT_TOKENS = 100
 """The smallest limit on a result: the sentence that says how to get the rest needs this many tokens."""
+
+MAX_TIMEOUT_SECONDS = 1_000_000_000
+"""About 30 years. Some functions that wait raise an error for more."""
 
 
 def validate_text(name: object, field: str, text: object, *, empty: bool = True) -> None:
@@ -54,12 +57,13 @@ def validate_async_twin(name: str, fn: Any, afn: Any) -> None:
         raise ConfigurationError(f"tool {name!r}: afn must be an async function beside a sync fn")
 
 
-def validate_timeout(name: str, timeout: float | None) -> None:
-    """Validate a timeout: None, or a positive number of seconds."""
+def coerce_timeout(name: str, timeout: float | None) -> float | None:
+    """Return a timeout: None, or a positive number of seconds that every way to wait accepts."""
     if timeout is None:
-        return
+        return None
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
         raise ConfigurationError(f"tool {name!r}: timeout must be a positive number of seconds, got {timeout!r}")
+    return min(timeout, MAX_TIMEOUT_SECONDS)
 
 
 def validate_result_options(name: str, returns_value: object, max_result_tokens: object) -> None:

@@ -26,6 +26,7 @@ MAX_NAMES = 30
 MAX_VALUES = 20
 MAX_NAME_CHARACTERS = 200
 MAX_CONVERSION_ERRORS = 1_000
+MAX_CONVERSION_PROBLEMS = 100
 _STEPS_PER_NAME = 3
 
 
@@ -98,7 +99,7 @@ def conversion_problems(argument: str, error: ValidationError) -> list[str]:
     if error.error_count() > MAX_CONVERSION_ERRORS:  # pydantic would describe all of them
         return [f"{_path([argument])!r}: {error.error_count():,} values do not fit {error.title}"]
     problems = []
-    for detail in error.errors(include_url=False, include_context=False)[:MAX_VIOLATIONS]:
+    for detail in error.errors(include_url=False, include_context=False)[:MAX_CONVERSION_PROBLEMS]:
         path = _path([argument, *detail["loc"]])
         sent = "" if detail["type"] == "missing" else f", got {short_json(detail['input'])}"
         problems.append(f"{path!r}: {detail['msg']}{sent}")

@@ -15,14 +15,12 @@ __all__ = ["top_level_problems"]
 Judge = Callable[[Any, Any, str], list[str]]
 
 
-def top_level_problems(
-    schema: Mapping[str, Any], arguments: Mapping[str, Any], judge: Judge | None = None
-) -> list[str]:
+def top_level_problems(schema: Mapping[str, Any], arguments: Any, judge: Judge | None = None) -> list[str]:
     """Return the problems of the names and types of the arguments, without looking inside them.
 
     Args:
         schema: The JSON Schema of the tool. It can be invalid.
-        arguments: The arguments that the model sent.
+        arguments: The arguments that the model sent. Another value than an object does not have problems.
         judge: Returns the problems of an argument that is not a list or object.
 
     Example:
@@ -30,6 +28,8 @@ def top_level_problems(
         >>> top_level_problems(schema, {"n": "a", "m": 1})
         ["'m': unknown argument", '\\'n\\': expected integer, got "a"']
     """
+    if not isinstance(arguments, dict):
+        return []
     found: list[Violation] = []
     properties = schema.get("properties")
     known: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
