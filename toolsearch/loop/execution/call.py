@@ -33,6 +33,7 @@ __all__ = ["CallFlow", "Invocation", "LargeWork", "ToolResult", "answer_call", "
 logger = logging.getLogger(__name__)
 
 MAX_QUICK_NAMES = 300
+MAX_QUICK_CHARACTERS = 50_000
 
 
 class ToolResult(NamedTuple):
@@ -114,7 +115,12 @@ def answer_call(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
     """
     message = yield from _answer(call, batch, span)
     tool = batch.tools.get(call.name)
-    return message if tool is not None and tool.return_direct and not message.is_error else batch.limit(message)
+    if tool is not None and tool.return_direct and not message.is_error:
+        return message
+    if len(message.text) <= MAX_QUICK_CHARACTERS:
+        return batch.limit(message)
+    limited: ToolMessage = yield LargeWork(partial(batch.limit, message))
+    return limited
 
 
 def _answer(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
