@@ -6,11 +6,14 @@ adapters for other frameworks can be too.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import cast
 
 from ..indexes.reference import ToolReference
 from ..messages import Message
+from ..text.logs import log_event
+from ..tools.guard import ask_strictly
 from . import sentences
 from .sessions.session_index import SessionToolIndex
 from .sessions.tool_set import ToolSet, coerce_tool_set
@@ -18,6 +21,8 @@ from .settings import DisclosureSettings, Offer
 from .turn import DisclosureTurn
 
 __all__ = ["Disclosure"]
+
+logger = logging.getLogger(__name__)
 
 _NOTHING_HIDDEN = Offer(reveals_all=True)
 
@@ -67,7 +72,7 @@ class Disclosure:
                 same: it is hashed once.
             pinned: Names of tools that are always sent, first and in this order.
             allows: Decides by name whether the session may have a tool. It is asked again whenever a tool is revealed
-                or run.
+                or run. If it raises, or answers neither True nor False, the tool is refused, and an error is logged.
             conversation: The messages before this turn. What they show is merged: tools that turns in other processes
                 revealed are added at the end, in the order of the conversation.
             revealed: Names or identities of tools that were revealed earlier, for conversations of other formats. Those
@@ -90,7 +95,7 @@ class Disclosure:
                 frozen = cast("Offer", record.freeze(offer))
                 # A parallel first turn may have frozen another offer. A turn that leased no index keeps its own.
                 offer = offer if offer.reveals_all else frozen
-            turn = DisclosureTurn(self.settings, lease, tools, offer, tuple(pinned), allows, fingerprint)
+            turn = DisclosureTurn(self.settings, lease, tools, offer, tuple(pinned), _Rule(allows), fingerprint)
             turn.merge(conversation, revealed=revealed, withheld=withheld)
             turn.restore(record.take_restored())
             if self.settings.reveal_upfront and text.strip():
@@ -124,3 +129,21 @@ class Disclosure:
             categories=bool(tools.categories),
             sources=frozenset(tools.sources),
         )
+
+
+class _Rule:
+    """The rule `allows` for one turn. It never raises; its first failure is logged."""
+
+    __slots__ = ("_allows", "_failed")
+
+    def __init__(self, allows: Callable[[str], bool]) -> None:
+        self._allows = allows
+        self._failed = False
+
+    def __call__(self, name: str) -> bool:
+        allowed, failure = ask_strictly(self._allows, name)
+        if failure is not None and not self._failed:
+            self._failed = True
+            facts = {"tool": name, "source": None, "answer": type(failure).__name__}
+            log_event(logger, logging.ERROR, "tool_filter_failed", facts, error=failure, note="; the tool is refused")
+        return allowed

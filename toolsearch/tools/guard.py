@@ -12,7 +12,7 @@ from .context import ToolContext
 from .predicates import validate_predicate
 from .tool_type import Tool
 
-__all__ = ["FilterFailure", "ToolFilter", "ToolGuard", "TurnGuard"]
+__all__ = ["FilterFailure", "ToolFilter", "ToolGuard", "TurnGuard", "ask_strictly"]
 
 logger = logging.getLogger(__name__)
 
@@ -105,18 +105,10 @@ class TurnGuard:
         """
         if self._filter is None:
             return True
-        error: Exception | None = None
-        answer: object = None
-        try:
-            answer = self._filter(tool, self._context)
-        except Exception as raised:
-            error = raised
-        if error is None and isinstance(answer, bool):
-            return answer
-        if inspect.iscoroutine(answer):
-            answer.close()  # otherwise Python warns that it was never awaited
-        self._report(tool, error, type(answer if error is None else error).__name__)
-        return False
+        admitted, failure = ask_strictly(self._filter, tool, self._context)
+        if failure is not None:
+            self._report(tool, failure)
+        return admitted
 
     def select(self, tools: Iterable[Tool]) -> tuple[Tool, ...]:
         """Return the tools that the session may have, in their order."""
@@ -127,10 +119,33 @@ class TurnGuard:
         failure, self._failure = self._failure, None
         return failure
 
-    def _report(self, tool: Tool, error: Exception | None, kind: str) -> None:
+    def _report(self, tool: Tool, failure: Exception) -> None:
         if self._logged:
             return
         self._logged = True
+        kind = failure.args[0] if isinstance(failure, NotABoolError) else type(failure).__name__
         self._failure = FilterFailure(tool.name, tool.source, kind)
         facts = {"tool": tool.name, "source": tool.source, "answer": kind}
-        log_event(logger, logging.ERROR, "tool_filter_failed", facts, error=error, note="; the tool is refused")
+        log_event(logger, logging.ERROR, "tool_filter_failed", facts, error=failure, note="; the tool is refused")
+
+
+class NotABoolError(TypeError):
+    """An answer of a filter that is neither True nor False. The argument is the type of the answer."""
+
+
+def ask_strictly(predicate: Callable[..., object], *arguments: object) -> tuple[bool, Exception | None]:
+    """Ask a predicate that guards something. Return False and the reason unless it answers with a bool.
+
+    Args:
+        predicate: The predicate. An awaitable is not an answer, because nothing can be awaited here.
+        arguments: Its arguments.
+    """
+    try:
+        answer = predicate(*arguments)
+    except Exception as error:
+        return False, error
+    if isinstance(answer, bool):
+        return answer, None
+    if inspect.iscoroutine(answer):
+        answer.close()  # otherwise Python warns that it was never awaited
+    return False, NotABoolError(type(answer).__name__)

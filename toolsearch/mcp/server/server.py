@@ -18,6 +18,7 @@ from ...loop.effects import RunTools
 from ...loop.execution.batch import arun_batch
 from ...messages import ToolCall, ToolMessage
 from ...tools.collect import ToolLike
+from ...tools.guard import ToolFilter, ToolGuard
 from ...tools.predicates import evaluate_predicate, validate_predicate
 from ...tools.results import ResultLimits
 from ...tools.threads import run_in_worker_thread
@@ -59,6 +60,9 @@ class McpServer:
         version: The version that the server reports.
         instructions: Text about the server that clients may give to their model.
         context: Values for tools, as in `ChatClient`. Nothing that a client sends is added.
+        tool_filter: ``(tool, context) -> bool``: the tools that a client may have, as in `ToolCallingAdvisor`. The
+            context has `context`, and the session and tenant of the client. A rejected tool is neither listed, found
+            nor run. It is asked at each request.
         read_only: A predicate of a tool that only reads. Clients may run such tools in parallel and without asking the
             user, so by default no tool is annotated as read-only.
         tool_search: True, an index or the name of one makes the server a gateway. The session of a client lists
@@ -95,6 +99,7 @@ class McpServer:
         version: str = "",
         instructions: str | None = None,
         context: Mapping[str, Any] | None = None,
+        tool_filter: ToolFilter | None = None,
         read_only: Callable[[Tool], bool] | None = None,
         tool_search: bool | str | ToolIndex | Disclosure = False,
         pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
@@ -114,6 +119,7 @@ class McpServer:
         self.version = version
         self.instructions = instructions
         self._context = dict(context or {})
+        self._guard = ToolGuard(tool_filter)
         self._read_only = read_only
         self._notifiers: list[ChangeNotifier] = []
         self._tools = ServedTools(tools, self._notifiers)
@@ -202,7 +208,7 @@ class McpServer:
         # The SDK sends the text of an exception to the client, so none may leave this method as it is.
         try:
             session = self._session_of(ctx)
-            tools = await self._tools.current()
+            tools = await self._admitted_tools(session)
             async with self._turn(session, tools) as turn:
                 tools = turn.listed if turn is not None else tools
             return ListToolsResult(tools=[describe_tool(tool, read_only=self._is_read_only(tool)) for tool in tools])
@@ -213,7 +219,7 @@ class McpServer:
     async def _call(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         try:
             session = self._session_of(ctx)
-            tools = await self._tools.current()
+            tools = await self._admitted_tools(session)
         except Exception as error:
             log_event(logging.ERROR, "mcp_request_failed", method="tools/call", error=error)
             return to_call_result(ToolMessage("", params.name, public_text(error), is_error=True))
@@ -247,12 +253,7 @@ class McpServer:
     async def _run(
         self, call: ToolCall, tools: Mapping[str, Tool], progress: SendProgress, session: ClientSession | None
     ) -> ToolMessage:
-        request = ChatRequest(
-            messages=(),
-            context=self._context,
-            session_id=session.session_id if session is not None else None,
-            tenant_id=session.tenant_id if session is not None else None,
-        )
+        request = self._request_of(session)
         tool = tools.get(call.name)
         async with AsyncExitStack() as stack:
             if tool is not None and not tool.concurrent:
@@ -260,6 +261,20 @@ class McpServer:
             await stack.enter_async_context(progress_to(progress))
             batch = RunTools(calls=(call,), tools=tools, request=request, results=self._results)
             return batch.limit((await arun_batch(batch)).messages[0])  # also a direct result, which is for a model here
+
+    async def _admitted_tools(self, session: ClientSession | None) -> tuple[Tool, ...]:
+        tools = await self._tools.current()
+        if not self._guard.filters:
+            return tools
+        guard = self._guard.open(self._request_of(session).tool_context())
+        return await run_in_worker_thread(partial(guard.select, tools))  # the filter may block
+
+    def _request_of(self, session: ClientSession | None) -> ChatRequest:
+        if session is None:
+            return ChatRequest(messages=(), context=self._context)
+        return ChatRequest(
+            messages=(), context=self._context, session_id=session.session_id, tenant_id=session.tenant_id
+        )
 
     @asynccontextmanager
     async def _turn(self, session: ClientSession | None, tools: tuple[Tool, ...]) -> AsyncIterator[GatewayTurn | None]:
