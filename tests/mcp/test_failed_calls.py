@@ -39,7 +39,7 @@ def test_protocol_error_has_the_message_of_the_server() -> None:
 
 
 def test_crash_affects_only_the_tools_of_its_server() -> None:
-    with McpTools(plain("a", "crash", "get"), plain("b", "other"), reconnect=None) as mcp:
+    with McpTools(plain("a", "crash", "get"), plain("b", "other"), prefix="never", reconnect=None) as mcp:
         tools = by_name(mcp)
         with pytest.raises(McpToolError) as crash:
             tools["crash"].call()
@@ -103,7 +103,7 @@ def test_failed_start_does_not_show_stderr_to_the_model(tmp_path: Path) -> None:
 
 
 def test_timed_out_call_is_cancelled_in_the_server(fifo: Fifo) -> None:
-    with McpTools(script("kit5", "kit.py", timeout=0.5), plain("b", "get")) as mcp:
+    with McpTools(script("kit5", "kit.py", timeout=0.5), plain("b", "get"), prefix="never") as mcp:
         tools = by_name(mcp)
         with pytest.raises(McpToolError, match=r"did not answer within 0\.5 s\. The call was cancelled"):
             tools["wait"].call({"fifo": fifo.name})

@@ -68,7 +68,7 @@ SLOW_TO_LIST = plain("slow", "change", "release", connect_timeout=300)
 
 def test_slow_tool_list_does_not_delay_a_turn(ask_pair: Any) -> None:
     model = ScriptedChatModel([[("change", {})], "Changed.", [("get", {}), ("release", {})], "Released."])
-    with McpTools(SLOW_TO_LIST, plain("a", "get")) as mcp:
+    with McpTools(SLOW_TO_LIST, plain("a", "get"), prefix="never") as mcp:
         client = ChatClient(model, tools=[mcp])
         assert ask_pair(client, "Change.").response.text == "Changed."
         assert ask_pair(client, "Go on.").response.text == "Released."
@@ -78,7 +78,7 @@ def test_slow_tool_list_does_not_delay_a_turn(ask_pair: Any) -> None:
 
 
 def test_refresh_waits_for_a_slow_tool_list() -> None:
-    with McpTools(SLOW_TO_LIST, plain("a", "get")) as mcp, ThreadPoolExecutor(1) as pool:
+    with McpTools(SLOW_TO_LIST, plain("a", "get"), prefix="never") as mcp, ThreadPoolExecutor(1) as pool:
         tools = by_name(mcp)
         tools["change"].call()
         refreshed = pool.submit(mcp.refresh)

@@ -27,9 +27,9 @@ def test_next_call_restarts_a_stopped_server() -> None:
     with McpTools(plain("a", "crash", "get", "pid"), plain("b", "get")) as mcp:
         tools = by_name(mcp)
         with pytest.raises(McpToolError, match=r"Calling one of its tools starts it again\.$"):
-            tools["crash"].call()
+            tools["a_crash"].call()
         assert tools["a_get"].call() == "a.get {}"
-        os.kill(int(str(tools["pid"].call())), signal.SIGKILL)
+        os.kill(int(str(tools["a_pid"].call())), signal.SIGKILL)
         eventually(lambda: mcp.servers[0].state == "stopped")
         assert asyncio.run(tools["a_get"].acall()) == "a.get {}"
         assert list(by_name(mcp)) == list(tools)
@@ -60,7 +60,7 @@ def test_waits_between_restarts_grow() -> None:
 def test_failed_start_is_retried_in_the_background(tmp_path: Path) -> None:
     late, clock = tmp_path / "late.py", FakeClock()
     servers = StdioServer("late", sys.executable, [str(late), "late", "new"]), plain("a", "get")
-    with McpTools(*servers, on_error="skip", clock=clock) as mcp:
+    with McpTools(*servers, prefix="never", on_error="skip", clock=clock) as mcp:
         assert [tool.name for tool in mcp.tools()] == ["get"]
         late.write_text((SCRIPTS / "plain.py").read_text())
         assert [tool.name for tool in mcp.tools()] == ["get"]

@@ -89,6 +89,7 @@ def test_turns_finish_while_servers_fail_and_change(ask_pair: Any, tmp_path: Pat
         server("archive", "plain.py", "archive", "wait", "echo", "pid"),
         server("slow", "plain.py", "slow", "hang", "get", timeout=1),
         server("changing", "served.py"),
+        prefix="never",
         filter=lambda name, tool: name != "changing" or tool.name in ("grow", "shrink", "fresh"),
     ) as mcp:
         pid = int(next(str(tool.call()) for tool in mcp.tools() if tool.name == "pid"))
@@ -146,7 +147,7 @@ def test_revealed_tools_survive_a_server_outage() -> None:
         ]
     )
     servers = server("a", "plain.py", "a", "crash", "get"), server("b", "plain.py", "b", "other")
-    with McpTools(*servers, reconnect=None) as mcp:
+    with McpTools(*servers, prefix="never", reconnect=None) as mcp:
         client = ChatClient(model, tools=[mcp], advisors=[ToolSearchAdvisor("bm25")])
         assert client.call("Go.", session_id="ann").text == "It is down."
         assert client.call("Again.", session_id="ann").text == "Still down."

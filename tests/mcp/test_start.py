@@ -27,7 +27,7 @@ def test_first_wait_limits_the_first_turn(tmp_path: Path, first_wait: float) -> 
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     late = script("late", "rendezvous.py", str(fifo), "r", connect_timeout=300)
-    with McpTools(late, plain("a", "get"), on_error="skip", first_wait=first_wait) as mcp:
+    with McpTools(late, plain("a", "get"), on_error="skip", first_wait=first_wait, prefix="never") as mcp:
         assert [tool.name for tool in mcp.tools()] == ["get"]
         assert [status.state for status in mcp.servers] == ["new", "ready"]
         fifo.open("w").close()  # the other end is closed at once, so nothing may be written

@@ -90,7 +90,9 @@ def test_event_loop_runs_while_servers_start() -> None:
 def test_servers_start_concurrently(tmp_path: Path) -> None:
     fifo = str(tmp_path / "fifo")
     os.mkfifo(fifo)
-    with McpTools(script("r", "rendezvous.py", fifo, "r"), script("w", "rendezvous.py", fifo, "w")) as mcp:
+    with McpTools(
+        script("r", "rendezvous.py", fifo, "r"), script("w", "rendezvous.py", fifo, "w"), prefix="never"
+    ) as mcp:
         assert [tool.name for tool in mcp.tools()] == ["tool_r", "tool_w"]
 
 

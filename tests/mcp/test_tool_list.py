@@ -48,7 +48,7 @@ def test_filter_gets_server_and_tool() -> None:
     with McpTools(
         plain("a", "get", "drop"), plain("b", "drop"), filter=lambda server, tool: (server, tool.name) != ("a", "drop")
     ) as mcp:
-        assert [(tool.source, tool.name) for tool in mcp.tools()] == [("a", "get"), ("b", "drop")]
+        assert [(tool.source, tool.name) for tool in mcp.tools()] == [("a", "a_get"), ("b", "b_drop")]
         assert [status.tools for status in mcp.servers] == [1, 1]
 
 

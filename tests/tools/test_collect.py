@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolsearch.errors import ConfigurationError, DuplicateToolError
 from toolsearch.mcp import HttpServer, StdioServer
-from toolsearch.tools.collect import collect_tools, name_tools
+from toolsearch.tools.collect import ToolListing, collect_tools, expand_tools, name_tools
 from toolsearch.tools.names import is_wire_name
 from toolsearch.tools.tool_type import Tool, tool
 
@@ -235,6 +235,64 @@ def test_a_reserved_name_is_rejected_with_the_source():
     with pytest.raises(DuplicateToolError, match="reserved"):
         name_tools([Tool("find")], reserved=["find"])
     assert name_tools([Tool("tool_search")], reserved=())[0].name == "tool_search"
+
+
+def listed(*items: object) -> list[str]:
+    return [made.identity for made in ToolListing().current(expand_tools(*items))]
+
+
+def test_a_tool_of_a_provider_never_takes_a_name():
+    """Local tools come first, then the providers in their order."""
+    bank = Provider(Tool("ping", source="bank"), Tool("pay", source="bank"), Tool("tool_search", source="bank"))
+    fun = Provider(Tool("pay", source="fun"), Tool("joke", source="fun"))
+    assert listed(bank, fun, ping) == ["bank::pay", "fun::joke", "ping"]
+    assert listed(fun, bank, ping) == ["fun::pay", "fun::joke", "ping"]
+
+
+def test_a_replaced_name_is_not_taken_by_a_valid_one():
+    replacement = name_tools([Tool("weather.get")])[0].name
+    meteo, fun = Provider(Tool("weather.get", source="meteo")), Provider(Tool(replacement, source="fun"))
+    assert listed(meteo, fun) == ["meteo::weather.get"]
+    assert listed(fun, Tool("weather.get")) == ["weather.get"]
+    both = [Tool(replacement, source="meteo"), Tool("weather.get", source="meteo")]
+    assert listed(Provider(*both)) == listed(Provider(*both[::-1])) == ["meteo::weather.get"]
+
+
+def test_a_provider_with_local_functions_gives_them_their_names():
+    """A provider can wrap functions of the application and a server, in any order."""
+    assert listed(Provider(Tool("ping", source="fun"), ping)) == ["ping"]
+
+
+def test_the_second_provider_of_one_source_is_left_out():
+    bank = Tool("pay", source="bank")
+    assert listed(Provider(bank.renamed("bank_pay")), Provider(bank)) == ["bank::pay"]
+
+
+def test_tools_that_a_server_listed_are_no_mistake_of_the_programmer():
+    """Also if the application passes them on as a list."""
+    strange = [Tool(name, source="fun").as_provided() for name in ("ping", "tool_search", "joke")]
+    assert listed(strange, ping) == ["fun::joke", "ping"]
+    assert [tool.identity for tool in name_tools([*strange, Tool("ping")])] == ["fun::joke", "ping"]
+
+
+def test_tools_that_are_left_out_are_logged_once_on_one_line(caplog):
+    provider = Provider(*(Tool(f"a\nERROR forged {n}", source="fun") for n in range(3)), Tool("ping", source="fun"))
+    listing = ToolListing()
+    for extra in ([], [Tool("x", source="fun")], []):
+        provider.given = (*provider.given[:4], *extra)
+        listing.current([Tool("ping"), provider])
+    (message,) = (message for message in caplog.messages if "left_out" in message)
+    assert message.startswith("toolsearch.tools_left_out tools=1 tool=ping source=fun reason=")
+
+
+def test_unchanged_tools_stay_the_same_tuple():
+    listing, provider = ToolListing(), Provider(Tool("weather.get"))
+    assert listing.current([provider]) is listing.current([provider])
+
+
+def test_one_tool_of_the_programmer_has_one_name():
+    with pytest.raises(DuplicateToolError, match="one tool of source 'bank' under two names"):
+        name_tools([Tool("pay", source="bank").renamed("a"), Tool("pay", source="bank").renamed("b")])
 
 
 @given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), unique=True, max_size=20))

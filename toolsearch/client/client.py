@@ -23,7 +23,7 @@ from ..observability.observer import Observer
 from ..output.advisor import with_structured_output
 from ..text import short_repr
 from ..text.logs import log_event
-from ..tools.collect import ToolLike, ToolProvider, expand_tools, name_tools, resolve_tools
+from ..tools.collect import ToolLike, ToolListing, expand_tools, name_tools
 from ..tools.tool_type import Tool
 from .arguments import (
     validate_flag,
@@ -153,7 +153,7 @@ class ChatClient:
         self.observer = observer
         self._tools = expand_tools(tools)
         self._clock: Clock = clock or SystemClock()
-        self._latest_named: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())
+        self._listing = ToolListing()
         named = name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # reports a wrong name now
         self._log_start(named)
 
@@ -325,14 +325,14 @@ class ChatClient:
         blocks = not all(isinstance(tool, Tool) for tool in tools)
         request = ChatRequest(
             messages=self._conversation(prompt, arguments.get("messages", ())),
-            tools=() if blocks else self._named_tools(tools),
+            tools=() if blocks else self._listing.current(tools),
             options=arguments.get("options") or {},
             context={**self.context, **(arguments.get("context") or {})},
             session_id=arguments.get("session_id"),
             tenant_id=arguments.get("tenant_id"),
             memory=create_inner_memory(chain),
         )
-        return _Prepared(request, chain, partial(self._named_tools, tools) if blocks else None, built.loop)
+        return _Prepared(request, chain, partial(self._listing.current, tools) if blocks else None, built.loop)
 
     def _execution(self, prepared: _Prepared) -> tuple[Turn, BatchExecution]:
         execution = BatchExecution(prepared.loop)
@@ -355,12 +355,3 @@ class ChatClient:
         if self.system is not None and not any(isinstance(message, SystemMessage) for message in conversation):
             conversation.insert(0, SystemMessage(self.system))
         return tuple(conversation)
-
-    def _named_tools(self, tools: Sequence[Tool | ToolProvider]) -> tuple[Tool, ...]:
-        """Return the tools of a call under the names that the model sees. The latest result is reused."""
-        resolved = resolve_tools(tools)
-        latest, named = self._latest_named
-        if resolved != latest:  # tools compare by identity
-            named = name_tools(resolved)
-            self._latest_named = (resolved, named)
-        return named

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 from ..errors import ConfigurationError
-from ..tools.collect import ToolLike, collect_tools, name_tools
+from ..tools.collect import ToolLike, ToolListing, expand_tools
 from ..tools.tool_type import Tool
 
 __all__ = ["ChainedToolResolver", "StaticToolResolver", "ToolResolver"]
@@ -40,7 +40,7 @@ class StaticToolResolver:
     """
 
     def __init__(self, tools: Iterable[ToolLike] | ToolLike) -> None:
-        self._tools = {tool.name: tool for tool in name_tools(collect_tools(tools))}
+        self._tools = {tool.name: tool for tool in ToolListing().current(expand_tools(tools))}
 
     def resolve(self, name: str) -> Tool | None:
         """Return the tool with this name, or None."""

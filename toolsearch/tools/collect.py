@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from ..errors import ConfigurationError, DuplicateToolError
+from ..errors import ConfigurationError
 from ..text import clip, short_repr
+from ..text.logs import log_event
 from .definition.decorator import mark_of
 from .definition.foreign import is_definition
-from .names import RESERVED_NAMES, is_wire_name, wire_name
+from .naming import LeftOutTool, assign_names, name_tools
 from .tool_type import Tool
 
-__all__ = ["ToolLike", "ToolProvider", "collect_tools", "expand_tools", "name_tools", "resolve_tools"]
+__all__ = ["ToolLike", "ToolListing", "ToolProvider", "collect_tools", "expand_tools", "name_tools", "resolve_tools"]
+
+logger = logging.getLogger(__name__)
+
+_MAX_REMEMBERED = 1000
 
 
 @runtime_checkable
@@ -67,38 +73,53 @@ def resolve_tools(found: Iterable[Tool | ToolProvider]) -> tuple[Tool, ...]:
     )
 
 
-def name_tools(tools: Iterable[Tool], reserved: Iterable[str] = RESERVED_NAMES) -> tuple[Tool, ...]:
-    """Return the tools with names that providers accept, in their order. Tools with such a name are not copied.
+class ToolListing:
+    """Lists tools and providers under the names that models see.
 
-    A new name depends on the old name alone, so other tools do not change it.
-
-    Args:
-        tools: The tools.
-        reserved: Names that no tool may have.
-
-    Raises:
-        DuplicateToolError: If two tools have one name, or a tool has a reserved name; the message names the sources.
+    A tool of a provider whose name is taken is left out, and logged once. So what a server lists cannot end a turn.
     """
-    listed = tuple(tools)
-    seen: dict[str, Tool] = {}
-    reserved_names = frozenset(reserved)
-    for tool in listed:
-        if tool.name in reserved_names:
-            raise DuplicateToolError(f"the name {tool.name!r} is reserved; rename the tool that has it ({tool.origin})")
-        if (other := seen.get(tool.name)) is not None:
-            raise DuplicateToolError(
-                f"two tools have the name {tool.name!r}: {other.origin}, and {tool.origin}; rename one with "
-                f"Tool.from_function(fn, name=...) or tool.renamed(...)"
-            )
-        seen[tool.name] = tool
-    taken = {name for name in seen if is_wire_name(name)} | reserved_names
-    named = []
-    for tool in listed:
-        if not is_wire_name(tool.name):
-            tool = tool.published_as(wire_name(tool.name, taken))
-            taken.add(tool.name)
-        named.append(tool)
-    return tuple(named)
+
+    def __init__(self) -> None:
+        self._latest: tuple[tuple[tuple[Tool, ...], tuple[int, ...]], tuple[Tool, ...]] = (((), ()), ())
+        self._logged: dict[tuple[str, str], None] = {}
+
+    def current(self, found: Sequence[Tool | ToolProvider]) -> tuple[Tool, ...]:
+        """Return the current tools; the same tuple as long as no tool changed. A provider may block.
+
+        Raises:
+            DuplicateToolError: If two tools that do not come from a provider have one name, or one has a reserved
+                name.
+        """
+        ranked = _rank_tools(found)
+        latest, named = self._latest
+        if ranked != latest:  # tools compare by identity
+            named, left_out = assign_names(*ranked)
+            self._latest = (ranked, named)
+            self._log(left_out)
+        return named
+
+    def _log(self, left_out: Iterable[LeftOutTool]) -> None:
+        """Log the tools that were not logged before, on one line."""
+        new = [(tool, reason) for tool, reason in left_out if (tool.identity, reason) not in self._logged]
+        for tool, reason in new:
+            self._logged[tool.identity, reason] = None
+        while len(self._logged) > _MAX_REMEMBERED:
+            self._logged.pop(next(iter(self._logged)), None)
+        if new:
+            tool, reason = new[0]
+            facts = {"tools": len(new), "tool": tool.original_name, "source": tool.source, "reason": reason}
+            log_event(logger, logging.WARNING, "tools_left_out", facts)
+
+
+def _rank_tools(found: Sequence[Tool | ToolProvider]) -> tuple[tuple[Tool, ...], tuple[int, ...]]:
+    """Return the tools as `resolve_tools` does, and their ranks for `assign_names`."""
+    tools: list[Tool] = []
+    ranks: list[int] = []
+    for rank, item in enumerate(found, 1):
+        listed = (item,) if isinstance(item, Tool) else resolve_tools([item])
+        tools += listed
+        ranks += [0 if item is tool and not tool.provided else rank for tool in listed]
+    return tuple(tools), tuple(ranks)
 
 
 def _expand(item: Any) -> Iterator[Tool | ToolProvider]:

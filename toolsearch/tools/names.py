@@ -13,7 +13,17 @@ from itertools import pairwise
 
 from ..errors import ConfigurationError
 
-__all__ = ["MAX_NAME_LENGTH", "READ_TOOL", "RESERVED_NAMES", "closest_names", "is_wire_name", "wire_name", "words_of"]
+__all__ = [
+    "MAX_NAME_LENGTH",
+    "READ_TOOL",
+    "RESERVED_NAMES",
+    "closest_names",
+    "is_wire_name",
+    "name_digest",
+    "readable_name",
+    "wire_name",
+    "words_of",
+]
 
 MAX_NAME_LENGTH = 64
 """The longest name, in characters, that a provider accepts."""
@@ -21,7 +31,7 @@ MAX_NAME_LENGTH = 64
 READ_TOOL = "read_tool_result"
 """The name of the tool that reads the rest of a long result."""
 
-RESERVED_NAMES = ("tool_search", READ_TOOL)
+RESERVED_NAMES = frozenset({"tool_search", READ_TOOL})
 """The names of the library's own tools. No other tool can have them."""
 
 _VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -61,14 +71,28 @@ def wire_name(name: str, taken: Container[str] = ()) -> str:
         raise ConfigurationError("a tool's name must not be empty")
     if is_wire_name(name):
         return name
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    folded = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
-    readable = _INVALID.sub("_", folded).strip("_") or "tool"
+    digest, readable = name_digest(name), readable_name(name)
     for length in range(8, len(digest) + 1, 4):
         candidate = f"{readable[: MAX_NAME_LENGTH - length - 1]}_{digest[:length]}"
         if candidate not in taken:
             return candidate
     raise ConfigurationError(f"every name that could be sent for the tool {name!r} is taken")
+
+
+def name_digest(*parts: str) -> str:
+    """Return a hex digest of 32 characters over the parts of a name."""
+    return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def readable_name(name: str) -> str:
+    """Return what is left of a name without accents and with ``_`` for invalid characters.
+
+    Example:
+        >>> readable_name("café.préparer")
+        'cafe_preparer'
+    """
+    folded = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
+    return _INVALID.sub("_", folded).strip("_") or "tool"
 
 
 def words_of(name: str) -> list[str]:

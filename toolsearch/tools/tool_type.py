@@ -93,6 +93,7 @@ class Tool:
         "_definition_digest",
         "_fingerprint",
         "_own_name",
+        "_provided",
         "_reference",
         "_returns_value",
         "_schema_digest",
@@ -165,6 +166,7 @@ class Tool:
         self._reference: ToolReference | None = None
         self._definition_digest: bytes | None = None
         self._fingerprint: str | None = None
+        self._provided = False
 
     @classmethod
     def from_function(
@@ -300,6 +302,11 @@ class Tool:
         return self._returns_value
 
     @property
+    def provided(self) -> bool:
+        """True if a server chose the tool's name, so that a conflict of names is not the programmer's mistake."""
+        return self._provided
+
+    @property
     def awaits(self) -> bool:
         """True if `acall` awaits a coroutine of the function instead of running it in a worker thread."""
         return self.is_async or self.afn is not None
@@ -354,8 +361,23 @@ class Tool:
 
     def published_as(self, name: str) -> Tool:
         """Return a copy that the model sees as `name`; identity and `original_name` stay."""
-        copy = self.replace(name=name)
-        copy._own_name = self._own_name
+        copy = self._copy()
+        copy.name = name
+        return copy
+
+    def as_provided(self) -> Tool:
+        """Return a copy that counts as listed by a server; see `provided`."""
+        copy = self._copy()
+        copy._provided = True
+        return copy
+
+    def _copy(self) -> Tool:
+        """Return a copy without validating its fields again, which takes long for a large schema."""
+        copy = object.__new__(Tool)
+        for slot in Tool.__slots__:
+            if slot != "__weakref__":
+                setattr(copy, slot, getattr(self, slot))
+        copy._reference = copy._definition_digest = None  # they contain the name
         return copy
 
     def replace(self, **changes: Any) -> Tool:
@@ -373,6 +395,7 @@ class Tool:
         kept = {field: getattr(self, field) for field in fields if field not in changes and field != "returns_value"}
         copy = Tool(**{"returns_value": self._returns_value, **kept, **changes})
         copy.original_name = self.original_name
+        copy._provided = self._provided
         if self.source is not None or copy.name == self.name:
             copy._own_name = self._own_name
         if copy.fn is self.fn:

@@ -43,10 +43,12 @@ class McpTools:
 
     Args:
         servers: The servers, each with its own name.
-        prefix: ``"collision"`` prefixes a tool with the name of its server if another server has a tool of the same
-            name. All tools of that name get a prefix, so the order of the servers does not matter. ``"always"``
-            prefixes every tool. ``"never"`` makes a collision an error. A server that did not start takes no part in
-            collisions; with ``"always"`` names do not depend on that.
+        prefix: The rule for names. It depends on this configuration alone, so a tool has the same name in every
+            process, whatever servers list and whichever of them run. ``"auto"`` names tools ``server_tool`` if there
+            are several servers; the tools of a single server keep their own names. ``"always"`` prefixes the tools of
+            a single server too. ``"never"`` keeps all own names. If two servers then list the same name, the first
+            one keeps it, and the other's tool is left out with a warning; the name of a server that did not start is
+            free for the next one.
         filter: A predicate called with the server's name and each tool as the SDK describes it. Only tools that it
             accepts are provided.
         on_error: ``"raise"`` if any server does not start; the others are closed again. ``"skip"`` keeps the error in
@@ -78,7 +80,7 @@ class McpTools:
     def __init__(
         self,
         *servers: Server,
-        prefix: Prefix = "collision",
+        prefix: Prefix = "auto",
         filter: Callable[[str, McpTool], bool] | None = None,
         on_error: Literal["raise", "skip"] = "raise",
         first_wait: float = 5.0,
@@ -109,7 +111,6 @@ class McpTools:
 
         Raises:
             McpServerError: If a server did not start and `on_error` is ``"raise"``.
-            DuplicateToolError: If two servers have a tool of the same name and `prefix` is ``"never"``.
             ConfigurationError: If `close` was called before.
         """
         self._group.restart_soon()
@@ -198,8 +199,9 @@ def _validate(servers: Sequence[Server], prefix: str, on_error: str, first_wait:
         if server.name in names:
             raise ConfigurationError(f"two MCP servers are named {server.name!r}; give each server its own name")
         names.add(server.name)
-    if prefix not in ("collision", "always", "never"):
-        raise ConfigurationError(f"prefix must be 'collision', 'always' or 'never', got {prefix!r}")
+    if prefix not in ("auto", "always", "never"):
+        hint = '; write prefix="auto", which prefixes the tools of several servers' if prefix == "collision" else ""
+        raise ConfigurationError(f"prefix must be 'auto', 'always' or 'never', got {prefix!r}{hint}")
     if on_error not in ("raise", "skip"):
         raise ConfigurationError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
     if not first_wait >= 0:

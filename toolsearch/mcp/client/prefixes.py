@@ -1,69 +1,82 @@
-"""Unique public names for the tools of several servers."""
+"""Public names for the tools of several servers, from the configuration alone."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from hashlib import blake2b
+import re
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from ...errors import DuplicateToolError
+from ...errors import ConfigurationError
+from ...tools.names import MAX_NAME_LENGTH, RESERVED_NAMES, is_wire_name, name_digest, readable_name
 
-__all__ = ["Prefix", "public_names"]
+__all__ = ["Prefix", "PublicNames"]
 
-Prefix: TypeAlias = Literal["collision", "always", "never"]
+Prefix: TypeAlias = Literal["auto", "always", "never"]
 """The rule by which tools get the name of their server as a prefix."""
 
+_MAX_PREFIX_LENGTH = 40
+_SHORTEST_HASH = 8
+_HASH_FIRST = re.compile(r"[0-9a-f]{8}(?:[0-9a-f]{4}){0,6}_")
 
-def public_names(listed: Mapping[str, Iterable[str]], prefix: Prefix) -> dict[tuple[str, str], str]:
-    """Give every tool a unique name that depends only on what is listed.
 
-    The order of servers and tools and earlier listings do not matter, so names stay the same after a refresh and a
-    restart. When several servers list the same name, all of these tools are prefixed: ``server_tool``. If a prefixed
-    name is taken too (a server ``a`` with ``b_c`` and a server ``a_b`` with ``c``), a short hash of server and tool is
-    appended. With ``"always"``, a name depends on other servers only in this last case.
+class PublicNames:
+    """The rule for public names. A name depends on the configured servers, its own server and its own name.
+
+    It does not depend on what any server lists, on the order of servers, or on which of them run. So it is the same
+    in every process and after a restart, and no server can list a tool under the name of another server's tool.
+
+    A prefixed name is ``server_tool``. It belongs to the server with the longest prefix that it begins with. A tool of
+    another server, such as ``b_c`` of ``a`` beside a server ``a_b``, is named ``a_HASH_b_c``. So are tools whose name
+    would be too long, invalid or reserved, or looks like a name with a hash.
 
     Args:
-        listed: The tool names by server.
+        servers: The names of the configured servers.
         prefix: The rule for prefixes.
 
-    Returns:
-        The public name by (server, tool).
-
     Raises:
-        DuplicateToolError: If two servers list the same name and `prefix` is ``"never"``.
+        ConfigurationError: If two servers would have the same prefix.
 
     Example:
-        >>> sorted(public_names({"git": ["log", "search"], "web": ["search"]}, "collision").values())
-        ['git_search', 'log', 'web_search']
+        >>> names = PublicNames(["a", "a_b"], "auto")
+        >>> names.of("a", "x"), names.of("a_b", "c"), names.of("a", "b_c")
+        ('a_x', 'a_b_c', 'a_9a5c49ed_b_c')
     """
-    tools = sorted({(server, tool) for server, names in listed.items() for tool in names})
-    if prefix == "never":
-        _reject_duplicates(tools)
-        return {tool: tool[1] for tool in tools}
-    names = {tool: f"{tool[0]}_{tool[1]}" if prefix == "always" else tool[1] for tool in tools}
-    while clashing := _clashing(names):
-        bare = [tool for tool in clashing if names[tool] == tool[1]]
-        for tool in bare or clashing:
-            names[tool] = f"{tool[0]}_{tool[1]}" if bare else f"{names[tool]}_{_digest(tool)}"
-    return names
+
+    def __init__(self, servers: Iterable[str], prefix: Prefix) -> None:
+        names = tuple(servers)
+        self._prefixes: dict[str, str] = {}
+        if prefix == "always" or (prefix == "auto" and len(names) > 1):
+            self._prefixes = {server: _prefix_of(server) for server in names}
+        owners: dict[str, str] = {}
+        for server, own in self._prefixes.items():
+            if (other := owners.setdefault(own, server)) != server:
+                raise ConfigurationError(
+                    f"the MCP servers {other!r} and {server!r} have the same prefix {own!r}; rename one of them"
+                )
+
+    def of(self, server: str, tool: str) -> str:
+        """Return the public name of a server's tool: its own name, or a prefixed name that providers accept."""
+        prefix = self._prefixes.get(server)
+        if prefix is None:
+            return tool
+        plain = f"{prefix}_{tool}"
+        if self._is_free(plain, prefix) and not _HASH_FIRST.match(tool):
+            return plain
+        digest = name_digest(server, tool)
+        for length in range(_SHORTEST_HASH, min(len(digest), MAX_NAME_LENGTH - len(prefix) - 3) + 1, 4):
+            name = f"{prefix}_{digest[:length]}_{readable_name(tool)}"[:MAX_NAME_LENGTH]
+            if self._is_free(name, prefix):
+                return name
+        raise ConfigurationError(f"every name of the tool {tool!r} of {server!r} belongs to another server")
+
+    def _is_free(self, name: str, prefix: str) -> bool:
+        """Return whether providers accept `name`, and it belongs to the server with `prefix`."""
+        owner = max((own for own in self._prefixes.values() if name.startswith(f"{own}_")), key=len, default=None)
+        return owner == prefix and name not in RESERVED_NAMES and is_wire_name(name)
 
 
-def _clashing(names: Mapping[tuple[str, str], str]) -> list[tuple[str, str]]:
-    uses = Counter(names.values())
-    return [tool for tool, name in names.items() if uses[name] > 1]
-
-
-def _digest(tool: tuple[str, str]) -> str:
-    return blake2b("\0".join(tool).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-
-
-def _reject_duplicates(tools: Iterable[tuple[str, str]]) -> None:
-    owner: dict[str, str] = {}
-    for server, tool in tools:
-        if tool in owner:
-            raise DuplicateToolError(
-                f"MCP servers {owner[tool]!r} and {server!r} both have a tool named {tool!r}; use prefix='collision' "
-                "or prefix='always', or exclude one of them with filter="
-            )
-        owner[tool] = server
+def _prefix_of(server: str) -> str:
+    if is_wire_name(server) and len(server) <= _MAX_PREFIX_LENGTH:
+        return server
+    tail = f"_{name_digest(server)[:_SHORTEST_HASH]}"
+    return readable_name(server)[: _MAX_PREFIX_LENGTH - len(tail)] + tail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError, ToolSearchError
@@ -14,17 +14,20 @@ from ...tools.tool_type import Tool
 from ..errors import McpToolError
 from ..events import log_event
 from .calls import ProgressHook, SessionLostError, call_tool, raise_unavailable
-from .prefixes import Prefix, public_names
+from .prefixes import Prefix, PublicNames
 from .results import convert_result, returns_value
 from .server_group import ServerGroup
 from .session import background_loop as loop
 from .session.connection import Connection
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult
+    from mcp_types import CallToolResult, ToolAnnotations
     from mcp_types import Tool as McpTool
 
 __all__ = ["ProvidedTools"]
+
+
+_MAX_LOGGED = 20
 
 
 class ProvidedTools:
@@ -52,10 +55,11 @@ class ProvidedTools:
         self.tools: tuple[Tool, ...] = ()
         self.counts: Counter[str] = Counter()
         self._group = group
-        self._prefix: Prefix = prefix
+        self._names = PublicNames([connection.server.name for connection in group.connections], prefix)
         self._filter = accepts
         self._on_progress = on_progress
         self._made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
+        self._left_out: dict[tuple[str, str], str] = {}
         self._listings: tuple[int, ...] = ()
 
     @property
@@ -64,41 +68,45 @@ class ProvidedTools:
         return self._listings == self._group.listings
 
     def update(self) -> tuple[Tool, ...]:
-        """Create the tools that are new or changed, and return all.
-
-        Raises:
-            DuplicateToolError: If two servers have a tool of the same name and `prefix` is ``"never"``.
-        """
+        """Create the tools that are new or changed, and return all. A tool without a name of its own is left out."""
         listings = self._group.listings
         if listings == self._listings:
             return self.tools
         connections = self._group.connections
         listed = {c.server.name: [t for t in c.listed.tools if self._accepts(c, t)] for c in connections}
-        names = public_names({server: [tool.name for tool in tools] for server, tools in listed.items()}, self._prefix)
         made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
+        owners: dict[str, str] = {}
+        self._left_out, before_left_out = {}, self._left_out
         for connection in connections:
             for described in listed[connection.server.name]:
                 key = (connection.server.name, described.name)
                 before = self._made.get(key)
-                # An unchanged tool stays the same object, so caches by tool stay valid.
-                keep = before is not None and before[0] == described and before[1].name == names[key]
                 try:
-                    tool = before[1] if before is not None and keep else self._create(connection, described, names[key])
+                    name = self._names.of(*key)
+                    if (owner := owners.get(name)) is not None:
+                        raise ConfigurationError(f"the name {name!r} belongs to a tool of {owner!r}")
+                    # An unchanged tool stays the same object, so caches by tool stay valid.
+                    keep = before is not None and before[0] == described
+                    tool = before[1] if before is not None and keep else self._create(connection, described, name)
                 except ConfigurationError as error:  # one invalid tool must not remove the others
-                    log_event(
-                        logging.WARNING,
-                        "mcp_tool_left_out",
-                        server=connection.server.name,
-                        tool=clip(described.name, 100),
-                        error=str(error),
-                    )
+                    self._left_out[key] = str(error)
                 else:
                     made[key] = (described, tool)
+                    owners[name] = connection.server.name
+        self._log_left_out(before_left_out)
         self._made = made
         self.counts = Counter(server for server, _ in made)
         self.tools = tuple(tool for _, tool in made.values())
         self._listings = listings
         return self.tools
+
+    def _log_left_out(self, before: Mapping[tuple[str, str], str]) -> None:
+        """Log the tools that were not left out before, or for another reason."""
+        new = [(key, error) for key, error in self._left_out.items() if before.get(key) != error]
+        for (server, tool), error in new[:_MAX_LOGGED]:
+            log_event(logging.WARNING, "mcp_tool_left_out", server=server, tool=clip(tool, 100), error=error)
+        if len(new) > _MAX_LOGGED:
+            log_event(logging.WARNING, "mcp_tools_left_out", tools=len(new))
 
     def _accepts(self, connection: Connection, tool: McpTool) -> bool:
         return self._filter is None or evaluate_predicate(self._filter(connection.server.name, tool), "filter")
@@ -114,17 +122,20 @@ class ProvidedTools:
         async def arun(**arguments: Any) -> object:
             return await loop.arun(self._call(connection, described.name, arguments))
 
-        return Tool(
-            name,
+        tool = Tool(
+            described.name,
             described.description or title or "",
             described.input_schema,
             run,
             afn=arun,
             source=connection.server.name,
-            search_text=" ".join(text for text in (title, described.name) if text and text != name),
+            search_text=title if title and title != name else "",
             concurrent=annotations is not None and annotations.read_only_hint is True,
             returns_value=returns_value(described.output_schema),
-        )
+            annotations=_plain(annotations),
+            output_schema=described.output_schema,
+        ).as_provided()
+        return tool if name == tool.name else tool.published_as(name)
 
     def _call(
         self, connection: Connection, tool: str, arguments: dict[str, Any]
@@ -153,3 +164,7 @@ class ProvidedTools:
                 raise McpToolError(f"The call of {tool!r} of server {server!r} failed unexpectedly.") from error
 
         return call
+
+
+def _plain(annotations: ToolAnnotations | None) -> dict[str, Any] | None:
+    return None if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from ...tools.collect import ToolLike, expand_tools, name_tools, resolve_tools
+from ...tools.collect import ToolLike, ToolListing, expand_tools, name_tools
 from ...tools.threads import run_in_worker_thread
 from ...tools.tool_type import Tool
 from .change_notifier import ChangeNotifier
@@ -30,14 +30,14 @@ class ServedTools:
         self._notifiers = notifiers
         self.may_change = not all(isinstance(tool, Tool) for tool in self._found)
         self._named = name_tools(tool for tool in self._found if isinstance(tool, Tool))
+        self._listing = ToolListing()
         self._listed = not self.may_change
 
     async def current(self) -> tuple[Tool, ...]:
         """Return the current tools; notify clients if they changed since the last call."""
         if not self.may_change:
             return self._named
-        tools = await run_in_worker_thread(partial(resolve_tools, self._found))  # a provider may block
-        named = name_tools(tools)
+        named = await run_in_worker_thread(partial(self._listing.current, self._found))  # a provider may block
         if named != self._named:  # tools compare by identity
             self._named, before = named, self._listed
             self._listed = True

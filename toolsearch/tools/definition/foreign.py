@@ -76,7 +76,19 @@ def _options(definition: object) -> ToolOptions:
         options["search_text"] = title
     if _get(definition, "inputSchema") is not None or not isinstance(definition, Mapping):
         options["concurrent"] = True in (_get(annotations, "readOnlyHint"), _get(annotations, "read_only_hint"))
+    if kind := _plain(annotations):
+        options["annotations"] = kind
+    output_schema = _get(definition, "outputSchema") or _get(definition, "output_schema")
+    if isinstance(output_schema, Mapping):
+        options["output_schema"] = output_schema
     return options
+
+
+def _plain(annotations: object) -> Mapping[str, Any] | None:
+    """Return the annotations of a tool as a mapping; the SDK of MCP has an object for them."""
+    if hasattr(annotations, "model_dump"):
+        return dict(annotations.model_dump(by_alias=True, exclude_none=True))
+    return annotations if isinstance(annotations, Mapping) else None
 
 
 def _get(value: object, key: str) -> Any:
