@@ -64,3 +64,70 @@ def test_no_record_below_the_level(ask: Ask, caplog: pytest.LogCaptureFixture) -
 def test_level_must_be_an_integer(level: Any) -> None:
     with pytest.raises(ConfigurationError, match=f"level must be an integer such as logging.DEBUG, got {level!r}"):
         LoggingObserver(level=level)
+
+
+def operations(caplog: pytest.LogCaptureFixture) -> list[Any]:
+    return [record for record in caplog.records if record.name == "toolsearch.operations"]
+
+
+def test_the_level_alone_logs_the_operations(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    """`DEBUG` for the package is enough; nothing of the conversation is in the records."""
+    steps = [[("tool_search", {"query": "weather"})], [("get_weather", {"city": "Nowhere"})], "Secret."]
+    client = ChatClient(ScriptedChatModel(steps), tools=[get_weather], advisors=[ToolSearchAdvisor("regex")])
+    with caplog.at_level(logging.DEBUG, "toolsearch"):
+        ask(client, "secret prompt", session_id="ann", context={"key": "secret"})
+    lines = [record.getMessage() for record in operations(caplog)]
+    assert [line.split()[0].removeprefix("toolsearch.") for line in lines] == [
+        "round", "search", "tool_call", "round", "tool_call", "round", "turn",
+    ]  # fmt: skip
+    assert "tool=get_weather" in lines[4]
+    assert "failed=True" in lines[4]
+    assert "result_characters=19" in lines[4]
+    assert all("milliseconds=" in line and "\n" not in line for line in lines)
+    assert "secret" not in caplog.text.lower()
+    assert "Nowhere" not in "".join(lines)
+
+
+def test_the_level_logs_beside_an_observer_and_not_twice(caplog: pytest.LogCaptureFixture) -> None:
+    began: list[object] = []
+
+    class Noting:
+        def begin(self, operation: object) -> Any:
+            began.append(operation)
+            return LoggingObserver(logging.getLogger("elsewhere")).begin(operation)  # type: ignore[arg-type]
+
+    for observer in (Noting(), LoggingObserver()):
+        caplog.clear()
+        client = ChatClient(ScriptedChatModel(["Hello!"]), observer=observer)
+        with caplog.at_level(logging.DEBUG, "toolsearch"):
+            client.call("Hi")
+        assert len(operations(caplog)) == 2
+    assert len(began) == 2
+
+
+def test_names_of_the_model_cannot_forge_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    name = "a\n2026 ERROR forged\u2028\x1b[31m" + "x" * 10_000
+    client = ChatClient(ScriptedChatModel([[(name, {})], "ok"]))
+    with caplog.at_level(logging.DEBUG, "toolsearch"):
+        client.call("Hi")
+    for record in caplog.records:
+        assert record.getMessage().isprintable()
+        assert len(record.getMessage()) < 2000
+
+
+def test_unknown_tools_are_warned_of_in_a_bounded_number(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    steps = [[("missing", {}), ("missing", {})], [(f"missing_{n}", {}) for n in range(20)], "ok"]
+    client = ChatClient(ScriptedChatModel(steps), tools=[get_weather])
+    with caplog.at_level(logging.WARNING, "toolsearch"):
+        ask(client, "Hi")
+    warned: list[Any] = [record for record in caplog.records if "toolsearch.unknown_tool" in record.getMessage()]
+    assert [record.tool for record in warned] == ["missing", "missing_0", "missing_1", "missing_2", "missing_3"]
+    assert {record.levelno for record in warned} == {logging.WARNING}
+
+
+def test_run_tools_warns_of_unknown_tools(caplog: pytest.LogCaptureFixture) -> None:
+    client = ChatClient(ScriptedChatModel([[("missing", {})]]), tools=[get_weather], tool_calling=False)
+    reply = client.call("Hi")
+    with caplog.at_level(logging.WARNING, "toolsearch"):
+        client.run_tools(messages=reply.messages)
+    assert "toolsearch.unknown_tool tool=missing" in caplog.text

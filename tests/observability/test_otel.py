@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -317,6 +318,25 @@ def test_content_is_recorded_on_request(telemetry: Telemetry, ask: Any) -> None:
 def failing(text: str) -> str:
     """Fail with a secret."""
     raise KeyError(f"secret-{text}")
+
+
+@pytest.mark.parametrize("content", [False, True])
+def test_definitions_of_tools_are_content(telemetry: Telemetry, ask: Any, content: bool) -> None:
+    def get_weather(city: str) -> str:
+        """Get the weather."""
+        return "rain"
+
+    model = ScriptedChatModel([[("get_weather", {"city": "Delft"})], "It rains."])
+    ask(ChatClient(model, tools=[get_weather], observer=telemetry.observer(content=content)), "Hi")
+    chat = next(span for span in telemetry.spans if span.name == "chat").attributes or {}
+    called = telemetry.attributes("execute_tool get_weather")
+    assert called.get("gen_ai.tool.description") == ("Get the weather." if content else None)
+    if content:
+        (definition,) = json.loads(str(chat["gen_ai.tool.definitions"]))
+        assert (definition["type"], definition["name"]) == ("function", "get_weather")
+        assert definition["parameters"]["required"] == ["city"]
+    else:
+        assert "gen_ai.tool.definitions" not in chat
 
 
 @pytest.mark.parametrize("content", [False, True])

@@ -19,6 +19,7 @@ from ..loop.effects import ToolBatchResult
 from ..loop.tool_calling import ToolCallingAdvisor
 from ..loop.turn import Turn
 from ..messages import Message, SystemMessage, UserMessage
+from ..observability.log import with_debug_log
 from ..observability.observer import Observer
 from ..output.advisor import with_structured_output
 from ..text import short_repr
@@ -341,7 +342,13 @@ class ChatClient:
     def _turn(self, prepared: _Prepared, *, streaming: bool) -> Turn:
         request, advisors, tools, _ = prepared
         return Turn(
-            self.model, request, advisors, tools, clock=self._clock, streaming=streaming, observer=self.observer
+            self.model,
+            request,
+            advisors,
+            tools,
+            clock=self._clock,
+            streaming=streaming,
+            observer=with_debug_log(self.observer),
         )
 
     def _conversation(self, prompt: str | UserMessage | None, messages: Iterable[MessageLike]) -> tuple[Message, ...]:

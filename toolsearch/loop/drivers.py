@@ -60,6 +60,7 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
             yield from chunks
             return None
         case RunTools():
+            turn.log_unknown_tools(operation)
             yield from (ToolStarted(call) for call in operation.calls)
             with turn.current():
                 batch = run_batch(operation, turn.observer, turn.record.batch)
@@ -151,6 +152,7 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
                 span.result = response = expect_response(answer, turn.model, request)
                 return response
         case RunTools():
+            turn.log_unknown_tools(operation)
             with turn.current():
                 return await arun_batch(operation, turn.observer, turn.record.batch)
         case Perform(fn):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
@@ -13,13 +14,18 @@ from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..chat.turn_record import TurnRecord, attach_response
 from ..observability.observer import ObservedRound, ObservedTurn, Observer, Span, start_span
+from ..text.logs import log_event
 from ..tools.tool_type import Tool
 from .advisor import Advisor
 from .chain import Chain, ChunkPath, Operation, run_chain
 from .clock import Clock
-from .effects import Perform
+from .effects import Perform, RunTools
 
 __all__ = ["Turn"]
+
+MAX_UNKNOWN_TOOLS_LOGGED = 5
+
+logger = logging.getLogger(__name__)
 
 
 class Turn:
@@ -66,6 +72,7 @@ class Turn:
         self.record = TurnRecord()
         self._error: Exception | None = None
         self._rounds = 0
+        self._unknown_tools: set[str] = set()
         self._context = contextvars.copy_context()
         self._depth = len(advisors)
         self._path = ChunkPath(advisors) if streaming else None
@@ -135,6 +142,14 @@ class Turn:
         """Start the span of the current round."""
         with self.current():
             return start_span(self.observer, ObservedRound, request, self.model, self._rounds, self.streaming)
+
+    def log_unknown_tools(self, batch: RunTools) -> None:
+        """Warn of calls of tools that do not exist: of each name once, and of a bounded number in a turn."""
+        for position, call in enumerate(batch.calls):
+            known = call.name in batch.tools or position in batch.answers or call.name in self._unknown_tools
+            if not known and len(self._unknown_tools) < MAX_UNKNOWN_TOOLS_LOGGED:
+                self._unknown_tools.add(call.name)
+                log_event(logger, logging.WARNING, "unknown_tool", {"tool": call.name, "tools": len(batch.tools)})
 
     def pass_chunk(self, chunk: ChatChunk) -> tuple[ChatChunk, ...]:
         """Return the chunks that the caller sees because of a chunk of the model. Tool calls are removed."""

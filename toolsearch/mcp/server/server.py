@@ -17,6 +17,7 @@ from ...errors import ConfigurationError, MissingExtraError, public_text
 from ...loop.effects import RunTools
 from ...loop.execution.batch import arun_batch
 from ...messages import ToolCall, ToolMessage
+from ...observability.log import with_debug_log
 from ...tools.collect import ToolLike
 from ...tools.guard import ToolFilter, ToolGuard
 from ...tools.predicates import evaluate_predicate, validate_predicate
@@ -260,7 +261,9 @@ class McpServer:
                 await stack.enter_async_context(self._lane(tool.source))
             await stack.enter_async_context(progress_to(progress))
             batch = RunTools(calls=(call,), tools=tools, request=request, results=self._results)
-            return batch.limit((await arun_batch(batch)).messages[0])  # also a direct result, which is for a model here
+            return batch.limit(
+                (await arun_batch(batch, with_debug_log(None))).messages[0]
+            )  # also a direct result, which is for a model here
 
     async def _admitted_tools(self, session: ClientSession | None) -> tuple[Tool, ...]:
         tools = await self._tools.current()

@@ -10,6 +10,7 @@ from typing import Any
 from ...chat.responses import ChatResponse
 from ...indexes.response import ToolSearchResponse
 from ...messages import AssistantMessage, Message, ToolMessage, json_object
+from ...tools.tool_type import Tool
 from ..observer import Observed, ObservedRound, ObservedSearch, ObservedToolCall
 from .attributes import Attributes, clean
 
@@ -29,9 +30,12 @@ def result_content(operation: Observed, result: Any) -> Attributes:
 def _request_content(operation: Observed) -> Attributes:
     match operation:
         case ObservedRound(request=request):
-            return {"gen_ai.input.messages": _json(map(_message, request.messages))}
-        case ObservedToolCall(call=call):
-            return {"gen_ai.tool.call.arguments": call.arguments}
+            messages: Attributes = {"gen_ai.input.messages": _json(map(_message, request.messages))}
+            definitions = _json(map(_definition, request.tools))
+            return {**messages, "gen_ai.tool.definitions": definitions} if request.tools else messages
+        case ObservedToolCall(call=call, tool=tool):
+            arguments: Attributes = {"gen_ai.tool.call.arguments": call.arguments}
+            return arguments if tool is None else {**arguments, "gen_ai.tool.description": tool.description}
         case ObservedSearch(query=query, category=category):
             content: Attributes = {"gen_ai.retrieval.query.text": query}
             return content if category is None else {**content, "toolsearch.search.category": category}
@@ -80,8 +84,14 @@ def _message(message: Message) -> dict[str, Any]:
     return {"role": message.role, "parts": parts}
 
 
+def _definition(tool: Tool) -> dict[str, Any]:
+    """Return a tool in the conventions' schema of tool definitions."""
+    parameters = dict(tool.parameters)
+    return {"type": "function", "name": tool.name, "description": tool.description, "parameters": parameters}
+
+
 def _json(values: Iterable[object]) -> str:
     try:
-        return json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))
-    except RecursionError:  # arguments nested too deeply; an observer must not raise
+        return json.dumps(list(values), ensure_ascii=False, separators=(",", ":"), default=str)
+    except (RecursionError, ValueError, TypeError):  # nested too deeply, or not JSON; an observer must not raise
         return "[]"

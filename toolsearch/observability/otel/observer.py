@@ -32,8 +32,8 @@ class OpenTelemetryObserver:
     Args:
         tracer_provider: Creates the spans; by default the global provider.
         meter_provider: Creates the metrics; by default the global provider.
-        content: Record messages, arguments, results, queries, names of found tools and error messages as well. Off by
-            default, since they may contain secrets and personal data.
+        content: Record messages, tool definitions, arguments, results, queries, names of found tools and error messages
+            as well. Off by default, since they may contain secrets and personal data.
         agent_name: Name of the application, such as ``"support"``. The span of a turn is then
             ``invoke_agent support``.
 
