@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import stat
 import tempfile
 import threading
 from collections import OrderedDict
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EmbeddingCache", "coerce_cache_folder"]
+__all__ = ["EmbeddingCache", "coerce_cache_folder", "has_unit_length"]
 
 logger = logging.getLogger(__name__)
 _MAGIC = b"TSV1"
 _CHECKSUM_BYTES = 8
+_MAX_FILE_BYTES = 4_000_000
+_MAX_NUMBER = 1e6
 _ROW_OVERHEAD_BYTES = 250  # estimate of the key, the array object and the dictionary entry
 _logged_folders: set[str] = set()
 """Folders with a logged error. Several caches of a process can share a folder; its error is logged once."""
@@ -35,9 +38,9 @@ class EmbeddingCache:
     """Cache of one row per embedder id and text. Thread-safe, and process-safe on disk.
 
     Memory is bounded: the least recently used rows are dropped first. A folder has one small file per text, written
-    atomically and with a checksum. A damaged file counts as missing and is written again. Errors of the folder never
-    fail a build: they are logged once per folder and process, and the affected rows stay in memory. Texts are not
-    stored.
+    atomically and with a checksum. Only its owner can read it. A damaged file, something else than a file, and a row
+    with NaN or a huge number count as missing. Errors of the folder never fail a build: they are logged once per
+    folder and process, and the affected rows stay in memory. Texts are not stored.
 
     Args:
         folder: The folder for rows between runs, created at the first write; ``~`` is the home directory. None keeps
@@ -115,7 +118,7 @@ class EmbeddingCache:
         import numpy as np
 
         try:
-            content = self._path(embedder_id, key).read_bytes()
+            content = _read_regular_file(self._path(embedder_id, key))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -125,13 +128,14 @@ class EmbeddingCache:
         body = content[head:]
         if not body or len(body) % 4 or content[:head] != _MAGIC + _checksum(body):
             return None
-        return np.frombuffer(body, dtype="<f4").astype(np.float32)
+        row = np.frombuffer(body, dtype="<f4").astype(np.float32)
+        return row if bool((np.abs(row) < _MAX_NUMBER).all()) else None  # False for NaN
 
     def _write(self, path: Path, row: NDArray[np.float32]) -> None:
         body = row.astype("<f4").tobytes()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+            _make_private_folder(path.parent)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")  # mode 0600
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(_MAGIC + _checksum(body) + body)
@@ -152,6 +156,11 @@ class EmbeddingCache:
         log_event(logger, logging.WARNING, "embeddings_not_kept", facts, error=error, note=note)
 
 
+def has_unit_length(row: NDArray[np.float32]) -> bool:
+    """Return whether a row has length 1, as every embedding that this library writes."""
+    return abs(float(row @ row) - 1) < 0.01
+
+
 def coerce_cache_folder(folder: str | os.PathLike[str] | None) -> Path | None:
     """Return a folder as a path with ``~`` expanded, or None for None.
 
@@ -170,6 +179,39 @@ def coerce_cache_folder(folder: str | os.PathLike[str] | None) -> Path | None:
         raise ConfigurationError(
             f"the folder for embeddings must exist or be creatable, got {os.fspath(folder)!r}: {error}"
         ) from error
+
+
+def _read_regular_file(path: Path) -> bytes:
+    """Return the content of a file of bounded size. Reading a pipe would wait for ever, and a device may be endless.
+
+    Raises:
+        OSError: If there is no such file.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(f"{path.name} is not a regular file")
+    # A pipe that takes the place of the file now is opened without waiting, and seen below.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"{path.name} is not a regular file")
+        content = file.read(_MAX_FILE_BYTES + 1)
+    if len(content) > _MAX_FILE_BYTES:
+        raise OSError(f"{path.name} is larger than {_MAX_FILE_BYTES:,} bytes")
+    return content
+
+
+def _make_private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents with mode 0700, whatever the umask."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileNotFoundError:
+        _make_private_folder(folder.parent)
+        _make_private_folder(folder)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+    else:
+        folder.chmod(0o700)
 
 
 def _encode(text: str) -> bytes:

@@ -52,6 +52,7 @@ CALIBRATION_TEXTS = (
 
 _MIN_DISTINCTION_OF_ONE_TOOL, _DISTINCTION_PER_TENFOLD = 0.14, 0.05
 _MIN_SCALE = 1e-3
+_MAX_SQUARE = 1.01  # of the length of a mean of rows of length 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +105,7 @@ def calibrate(
     texts = [prefix + text for text in CALIBRATION_TEXTS]
     key = "\n".join(texts)
     mean = cache.get(embedder.id, [key]).get(key)
-    if mean is None or len(mean) != width:
+    if mean is None or len(mean) != width or not 0 < float(mean @ mean) < _MAX_SQUARE:
         if backoff is not None and backoff.is_waiting(embedder.id):
             return None
         started = time.monotonic()

@@ -15,7 +15,7 @@ from ..reference import ToolReference
 from ..text.clauses import split_clauses
 from ..text.quotes import remove_quoted
 from ..text.scripts import count_words
-from .cache import EmbeddingCache
+from .cache import EmbeddingCache, has_unit_length
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +76,7 @@ def embed_tools(embedder: Embedder, tools: Sequence[ToolReference], cache: Embed
     prefix = embedder.passage_prefix if isinstance(embedder, PrefixingEmbedder) else ""
     texts = [prefix + tool_text(tool) for tool in tools]
     wanted = dict.fromkeys(texts)
-    rows = cache.get(embedder.id, wanted)
+    rows = {text: row for text, row in cache.get(embedder.id, wanted).items() if has_unit_length(row)}
     # Sorted by length: padding costs least, and a set of tools makes the same batches in any order.
     missing = sorted((text for text in wanted if text not in rows), key=lambda text: (len(text), text))
     for start in range(0, len(missing), BATCH_SIZE):

@@ -15,6 +15,7 @@ from ..errors import ConfigurationError, MemoryStoreError
 from ..messages import Message
 from .encoding import decode_message, encode_message
 from .repository import SessionKey, sorted_keys
+from .sqlite_file import create_private_file
 from .sqlite_pool import ConnectionPool
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class SqliteRepository:
     afterwards.
 
     Args:
-        path: The file, which is created at first use. Its folder must exist. WAL needs a local disk.
+        path: The file, which is created at first use with mode 0600. Its folder must exist. WAL needs a local disk.
         timeout: Seconds to wait for another writer before a `MemoryStoreError` is raised.
 
     Raises:
@@ -152,6 +153,7 @@ class SqliteRepository:
     def _open(self) -> Connection:
         import sqlite3
 
+        create_private_file(self.path)
         # The pool lends a connection to one thread at a time, but not always to the same one.
         connection = sqlite3.connect(self.path, timeout=self._timeout, isolation_level=None, check_same_thread=False)
         try:
