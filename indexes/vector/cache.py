@@ -182,7 +182,7 @@ def coerce_cache_folder(folder: str | os.PathLike[str] | None) -> Path | None:
 
 
 def _read_regular_file(path: Path) -> bytes:
-    """Return the content of a file of bounded size. Reading a pipe would wait for ever, and a device may be endless.
+    """Return the content of a file of bounded size. Reading a pipe would wait forever, and a device may be endless.
 
     Raises:
         OSError: If there is no such file.
