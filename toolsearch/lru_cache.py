@@ -25,8 +25,8 @@ class ByteLruCache(Generic[K, V]):
 
     Example:
         >>> cache = ByteLruCache(3_200)
-        >>> cache.put("a", 1, size=200)
-        >>> cache.put("b", 2, size=201)
+        >>> cache.put("a", 1, size=200), cache.put("b", 2, size=201)
+        (True, True)
         >>> cache.get("a"), cache.get("b"), cache.bytes
         (1, None, 200)
     """

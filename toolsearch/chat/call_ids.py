@@ -20,6 +20,7 @@ class CallIds:
         self._messages = messages
         self._taken: set[str] = set()
         self._in_use: set[str] | None = None
+        self._number = len(messages)
 
     def take(self, given: object) -> str:
         """Return `given` if it is not empty and not used yet, else a new id."""
@@ -30,9 +31,8 @@ class CallIds:
         if self._in_use is None:
             assistants = (m for m in self._messages if isinstance(m, AssistantMessage))
             self._in_use = {call.id for message in assistants for call in message.tool_calls}
-        number = len(self._messages)
-        while (made := f"call_{number}") in self._in_use or made in self._taken:
-            number += 1
+        while (made := f"call_{self._number}") in self._in_use or made in self._taken:
+            self._number += 1
         self._taken.add(made)
         return made
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import TypeAlias
 
 from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
@@ -66,8 +65,9 @@ def unpaired_call_ids(messages: Sequence[Message]) -> tuple[str, ...]:
     for head, results in _batches(messages):
         calls = [call.id for call in head.tool_calls] if isinstance(head, AssistantMessage) else []
         answered = [result.tool_call_id for result in results]
-        unpaired.extend(call for call in calls if call not in answered)
-        unpaired.extend(result for result in answered if result not in calls)
+        known_calls, known_results = set(calls), set(answered)
+        unpaired.extend(call for call in calls if call not in known_results)
+        unpaired.extend(result for result in answered if result not in known_calls)
     return tuple(unpaired)
 
 
@@ -115,8 +115,7 @@ def join_conversation(stored: Sequence[Message], given: Sequence[Message]) -> Jo
     candidates = [_user_messages(turn) for turn in new[: max(0, complete)]]
     said = [_user_messages(turn) for turn in old]
     longest = 0
-    for start in range(len(said) if candidates else 0):
-        count = _common_length(said, start, candidates)
+    for start, count in enumerate(_common_lengths(said, candidates)):
         if start + count == len(said):  # the end of the conversation: the caller's version of it is sent
             known = sum(map(len, new[:count])) - (surplus if count == len(new) else 0)
             return JoinedConversation(_flatten(old[:start]), tuple(given), known)
@@ -126,10 +125,24 @@ def join_conversation(stored: Sequence[Message], given: Sequence[Message]) -> Jo
     return JoinedConversation(tuple(stored), _flatten(new[longest:]))  # the beginning: the stored version is sent
 
 
-def _common_length(said: Sequence[TurnMessages], start: int, candidates: Sequence[TurnMessages]) -> int:
-    """Return how many of `candidates` are in `said` from `start` on."""
-    pairs = zip((said[i] for i in range(start, len(said))), candidates, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+def _common_lengths(said: Sequence[TurnMessages], candidates: Sequence[TurnMessages]) -> list[int]:
+    """Return for each position of `said` how many of `candidates` are there from it on.
+
+    This is the Z algorithm. The number of comparisons grows linearly, also if all turns are equal.
+    """
+    if not candidates:
+        return []
+    turns: list[TurnMessages | None] = [*candidates, None, *said]
+    lengths = [0] * len(turns)
+    begin = end = 0  # the known match that reaches furthest
+    for at in range(1, len(turns)):
+        length = min(lengths[at - begin], end - at) if at < end else 0
+        while at + length < len(turns) and turns[at + length] == turns[length]:
+            length += 1
+        lengths[at] = length
+        if at + length > end:
+            begin, end = at, at + length
+    return lengths[len(candidates) + 1 :]
 
 
 def _is_complete(turn: TurnMessages) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +12,12 @@ from ...chat.responses import ChatResponse
 from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
 from .answers import arguments_text, content_text, is_refusal, usage_of
+from .streamed_arguments import StreamedArguments
 
 __all__ = ["StreamAssembler"]
+
+MAX_NAME_CHARACTERS = 1_000
+"""The length of a tool's name from which further pieces of it are dropped."""
 
 
 @dataclass(slots=True)
@@ -23,17 +26,7 @@ class _Call:
 
     id: str = ""
     name: str = ""
-    arguments: str = ""
-
-    @property
-    def is_complete(self) -> bool:
-        """True if the arguments are a complete JSON object."""
-        if not self.arguments.rstrip().endswith("}"):
-            return False
-        try:
-            return isinstance(json.loads(self.arguments), dict)
-        except (ValueError, RecursionError):
-            return False
+    arguments: StreamedArguments = field(default_factory=StreamedArguments)
 
 
 @dataclass(slots=True)
@@ -42,6 +35,7 @@ class _Answer:
 
     text: list[str] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
+    by_id: dict[str, _Call] = field(default_factory=dict)
     by_index: dict[int, _Call] = field(default_factory=dict)
     finish_reason: str | None = None
     is_refusal: bool = False
@@ -55,12 +49,13 @@ class _Answer:
         index = getattr(fragment, "index", None)
         call = self._find(index, given_id, name) or self._begin(index)
         call.id = call.id or given_id
+        self.by_id.setdefault(call.id, call)
         # OpenAI sends the name once; other servers repeat it with every piece.
-        if name != call.name and not call.arguments:
+        if name != call.name and not call.arguments.length and len(call.name) <= MAX_NAME_CHARACTERS:
             call.name += name
         # Some servers send the complete arguments again at the end.
-        if not (arguments == call.arguments and call.is_complete):
-            call.arguments += arguments
+        if not (call.arguments.equals(arguments) and call.arguments.is_complete):
+            call.arguments.add(arguments)
         return ToolCall(call.id, call.name, arguments)
 
     def _find(self, index: int | None, given_id: str, name: str) -> _Call | None:
@@ -73,11 +68,11 @@ class _Answer:
         if index is not None:
             call = self.by_index.get(index)
             another = call is not None and given_id and call.id not in ("", given_id)
-            return None if call is not None and another and name and call.is_complete else call
-        if given_id and (known := next((call for call in self.calls if call.id == given_id), None)):
-            return known
+            return None if call is not None and another and name and call.arguments.is_complete else call
+        if given_id and given_id in self.by_id:
+            return self.by_id[given_id]
         last = self.calls[-1] if self.calls else None
-        if last is None or (name and (given_id or last.is_complete or name != last.name)):
+        if last is None or (name and (given_id or last.arguments.is_complete or name != last.name)):
             return None
         return last
 
@@ -144,5 +139,5 @@ class StreamAssembler:
         return response.replace(finish_reason=answers[chosen].finish_reason or "stop")
 
     def _message(self, answer: _Answer) -> AssistantMessage:
-        calls = (ToolCall(self._ids.take(call.id), call.name, call.arguments or "{}") for call in answer.calls)
+        calls = (ToolCall(self._ids.take(call.id), call.name, call.arguments.text or "{}") for call in answer.calls)
         return AssistantMessage("".join(answer.text), tuple(calls))

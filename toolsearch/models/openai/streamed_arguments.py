@@ -1,0 +1,83 @@
+"""Arguments of a tool call that arrive in pieces. The work grows linearly with their length."""
+
+from __future__ import annotations
+
+import json
+import re
+
+__all__ = ["StreamedArguments"]
+
+_TOKEN = re.compile(r'\\(?:.|\Z)|"|[{\[]|[}\]]|[^"\\{}\[\]\s]+', re.DOTALL)
+
+
+class StreamedArguments:
+    """Arguments of a tool call that arrive in pieces.
+
+    Example:
+        >>> arguments = StreamedArguments()
+        >>> arguments.add('{"city": "Gou')
+        >>> arguments.is_complete
+        False
+        >>> arguments.add('da"}')
+        >>> arguments.is_complete, arguments.text
+        (True, '{"city": "Gouda"}')
+    """
+
+    __slots__ = ("_complete", "_depth", "_in_string", "_pieces", "_read", "_skip", "length")
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._pieces: list[str] = []
+        self._read = 0
+        self._depth = 0
+        self._in_string = False
+        self._skip = False
+        self._complete: bool | None = None  # None as long as the first value has not ended
+
+    def add(self, piece: str) -> None:
+        """Append a piece."""
+        if piece:
+            self._pieces.append(piece)
+            self.length += len(piece)
+
+    @property
+    def text(self) -> str:
+        """The pieces so far as one string."""
+        return "".join(self._pieces)
+
+    def equals(self, text: str) -> bool:
+        """Return whether the pieces so far are `text`."""
+        return len(text) == self.length and self.text == text
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the arguments are a complete JSON object."""
+        while self._read < len(self._pieces) and self._complete is not False:
+            self._scan(self._pieces[self._read])
+            self._read += 1
+        return self._complete is True
+
+    def _scan(self, piece: str) -> None:
+        start, self._skip = int(self._skip), False
+        for token in _TOKEN.finditer(piece, start):
+            mark = token[0]
+            self._skip = mark == "\\"  # the escaped character is in the next piece
+            if self._complete is not None:  # something follows the object
+                self._complete = False
+                return
+            if self._in_string:
+                self._in_string = mark != '"'
+            elif mark == '"':
+                self._in_string = True
+            elif mark in "{[":
+                self._depth += 1
+            elif mark in "}]":
+                self._depth -= 1
+                if self._depth <= 0:
+                    self._complete = self._is_object(piece[: token.end()])
+
+    def _is_object(self, last: str) -> bool:
+        try:
+            return isinstance(json.loads("".join([*self._pieces[: self._read], last])), dict)
+        except (ValueError, RecursionError):
+            return False
