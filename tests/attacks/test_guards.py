@@ -6,7 +6,9 @@ A way is a function that lists tools and calls one of them. `test_every_way_has_
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -662,7 +664,7 @@ def test_every_way_has_a_row() -> None:
     """Fails for a new way: a method of the client, a loop, an object with a filter, or a place that runs tools."""
     takes_filter = {
         name
-        for package in (toolsearch, toolsearch.loop, toolsearch.disclosure, toolsearch.mcp, toolsearch.tools)
+        for package in _public_packages()
         for name in package.__all__
         if isinstance(kind := getattr(package, name), type) and "tool_filter" in _parameters(kind)
     }
@@ -681,6 +683,12 @@ def test_every_way_has_a_row() -> None:
         and "case RunTools(calls" not in path.read_text("utf-8")
     }
     assert runs_tools == {"loop/tool_calling.py", "mcp/server/server.py"}
+
+
+def _public_packages() -> list[Any]:
+    pytest.importorskip("mcp")
+    found = pkgutil.iter_modules(toolsearch.__path__, "toolsearch.")
+    return [toolsearch, *(importlib.import_module(info.name) for info in found if info.ispkg)]
 
 
 def _parameters(fn: Any) -> set[str]:
