@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
+from ...text import one_line, short_repr
 from ..checks import coerce_search_arguments
 from ..reference import ToolReference
 from ..response import SearchMetadata, ToolHit, ToolSearchResponse
@@ -16,6 +17,7 @@ from .scores import CANDIDATES, Note, Scores
 __all__ = ["ScoredSearcher"]
 
 _MAX_CATEGORIES_LISTED = 20
+_MAX_LABEL_CHARACTERS = 60
 
 
 class ScoredSearcher(ABC):
@@ -136,7 +138,7 @@ def _note_on(
     if not values:
         if scores.note is not None:
             return scores.note
-        within = f" in the category {category!r}" if category else ""
+        within = f" in the category {short_repr(category)}" if category else ""
         return Note("no_match", f"No tool{within} matches; try other words for what the tool should do.")
     if not order or has_named:
         return None
@@ -146,8 +148,8 @@ def _note_on(
 
 def _explain_unknown_category(label: str, labels: Sequence[str]) -> str:
     if not labels:
-        return f"There is no category {label!r}: these tools have none; search without a category."
-    shown = ", ".join(labels[:_MAX_CATEGORIES_LISTED])
+        return f"There is no category {short_repr(label)}: these tools have none; search without a category."
+    shown = ", ".join(one_line(label, _MAX_LABEL_CHARACTERS) for label in labels[:_MAX_CATEGORIES_LISTED])
     hidden = len(labels) - _MAX_CATEGORIES_LISTED
     more = f" and {hidden} more" if hidden > 0 else ""
-    return f"There is no category {label!r}. There are: {shown}{more}."
+    return f"There is no category {short_repr(label)}. There are: {shown}{more}."

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..indexes.reference import ToolReference
 from ..indexes.response import ToolHit
+from ..text import one_line
 
 __all__ = [
     "DEFAULT_INSTRUCTIONS",
@@ -15,6 +16,7 @@ __all__ = [
     "SEARCH_TOOL",
     "budget_used_up",
     "hits_found",
+    "index_reason",
     "nothing_fits",
     "parameter_max_results",
     "repeated_search",
@@ -36,6 +38,8 @@ PARAMETER_CATEGORY = "Only tools of this source or with this tag."
 
 MAX_SOURCES_NAMED = 30
 MAX_SUMMARY_CHARACTERS = 160
+MAX_SOURCE_CHARACTERS = 60
+MAX_REASON_CHARACTERS = 1_000
 
 
 def search_tool_description(count: int, sources: Mapping[str, int]) -> str:
@@ -61,6 +65,11 @@ def hits_found(new: Sequence[ToolHit], known: Sequence[ToolHit]) -> str:
     if known:
         parts.append(f"Already in your tool list, call directly:\n{_lines(known)}")
     return "\n".join(parts)
+
+
+def index_reason(reason: str) -> str:
+    """Show the reason that an index gives, which can quote the query, on a line that cannot look like a listed tool."""
+    return one_line(reason, MAX_REASON_CHARACTERS).lstrip("- ")
 
 
 def nothing_fits(*, explained: bool) -> str:
@@ -106,7 +115,8 @@ def unknown_tool(shown_name: str, close: Sequence[str], *, searchable: bool) -> 
 def _from_sources(sources: Mapping[str, int]) -> str:
     if not sources:
         return ""
-    shown = ", ".join(f"{name} ({count})" for name, count in list(sources.items())[:MAX_SOURCES_NAMED])
+    named = list(sources.items())[:MAX_SOURCES_NAMED]
+    shown = ", ".join(f"{one_line(name, MAX_SOURCE_CHARACTERS)} ({count})" for name, count in named)
     more = f" and {len(sources) - MAX_SOURCES_NAMED} more" if len(sources) > MAX_SOURCES_NAMED else ""
     return f", from {shown}{more}"
 

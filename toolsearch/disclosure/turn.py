@@ -126,7 +126,7 @@ class DisclosureTurn:
         known = [hit for hit in hits if hit.name in before]
         parts = (
             sentences.hits_found(new, known),
-            response.reason,
+            sentences.index_reason(response.reason),
             "" if hits else sentences.nothing_fits(explained=bool(response.reason)),
             sentences.sources_added(self._sources_since_offer()),
         )
