@@ -125,3 +125,49 @@ def test_a_plugin_index_cannot_list_tools_in_its_reason() -> None:
 
     with Disclosure(SessionToolIndex(Index())).open("a", [ToolReference(name="pay")]) as turn:
         assert not any(line.startswith("- ") for line in turn.search("x").splitlines())
+
+
+# A decision or a description outlives what it was made under
+
+
+@pytest.mark.parametrize("later", [40, 200, 2_000])
+@pytest.mark.parametrize("first", [1, 3])
+def test_a_server_cannot_make_a_session_dear_by_listing_more_tools(first: int, later: int) -> None:
+    """`reveal_all_below` is decided again when the catalog has grown many times over."""
+    model = ScriptedChatModel(lambda _request: "ok")
+    client = ChatClient(model, advisors=[ToolSearchAdvisor("regex", reveal_all_below=500)])
+    for count in (first, later, later):
+        tools = make_tools(*(f"tool_{number}" for number in range(count)))
+        client.call("hi", tools=tools, session_id="s")
+    assert [len(names) for names in sent(model)] == [first, 1, 1]
+
+
+@pytest.mark.parametrize("change", ["role", "client", "removal", "one of two"])
+def test_a_description_never_names_what_the_turn_may_not_have(change: str) -> None:
+    secrets = make_tools("buy_company", "sell_company", source="mergers_and_acquisitions")
+    office = make_tools("print_page", source="office")
+    steps: list[Any] = ["ok", [(SEARCH_TOOL, {"query": "zebra", "category": "x"})], "ok", "ok"]
+    model = ScriptedChatModel(steps)
+    kept = {"buy_company"} if change == "one of two" else set()
+
+    def may(tool: Tool, ctx: Any) -> bool:
+        return tool.source == "office" or ctx.get("role") == "admin" or tool.name in kept
+
+    search = ToolSearchAdvisor("regex", tool_filter=may)
+    admin = ChatClient(model, tools=[*secrets, *office], advisors=[search], context={"role": "admin"})
+    user = {
+        "role": ChatClient(model, tools=[*secrets, *office], advisors=[search]),
+        "client": ChatClient(model, tools=office, advisors=[search]),
+        "removal": ChatClient(model, tools=office, advisors=[search], context={"role": "admin"}),
+        "one of two": ChatClient(model, tools=[*secrets, *office], advisors=[search]),
+    }[change]
+    admin.call("hi", session_id="s")
+    user.call("hi", session_id="s")
+    admin.call("hi", session_id="s")
+    first, second, third, last = (request.tools[0].description for request in model.requests)
+    assert "the 3 that" in first
+    assert "mergers_and_acquisitions (2)" in first
+    assert second == third == last  # it never grows again by itself
+    assert "the 2 that" in second if change == "one of two" else "mergers" not in second
+    texts = "".join(message.text for message in model.requests[2].messages)
+    assert change == "one of two" or "mergers" not in texts

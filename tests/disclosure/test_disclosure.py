@@ -252,7 +252,7 @@ def test_reveal_all_below_is_decided_once_a_session() -> None:
         assert turn.begin_round() == NAMES
         assert not turn.offers_search
         assert turn.call("send_mail") is None
-    with machine.open("ann", TOOLS, tokens=10_000) as turn:
+    with machine.open("ann", TOOLS, tokens=395) as turn:
         assert not turn.offers_search
     with machine.open("bob", TOOLS, tokens=100) as turn:
         assert turn.offers_search
@@ -467,3 +467,64 @@ def test_sent_tools_only_grow_at_their_end(steps: list[tuple[str, str]], pinned:
 
 def test_disclosure_options_are_the_fields_of_the_settings() -> None:
     assert DisclosureOptions.__annotations__.keys() == {field.name for field in fields(DisclosureSettings)}
+
+
+def grown(count: int, source: str | None = None) -> ToolSet:
+    return ToolSet(
+        ToolReference(name=f"tool_{number}", description="Can work.", source=source) for number in range(count)
+    )
+
+
+def test_catalog_that_has_grown_many_times_over_is_searched(caplog: pytest.LogCaptureFixture) -> None:
+    """A session that began under `reveal_all_below` is not sent thousands of tools, and stays with search then."""
+    caplog.set_level("INFO", "toolsearch")
+    machine = disclosure(reveal_all_below=1_000)
+    with machine.open("ann", grown(3), tokens=30) as turn:
+        assert not turn.offers_search
+    with machine.open("ann", grown(200), tokens=2_000, continues=True) as turn:
+        assert not turn.offers_search  # not in the middle of a turn
+    with machine.open("ann", grown(200), tokens=2_000) as turn:
+        assert turn.offers_search
+        assert turn.begin_round() == ()
+    with machine.open("ann", grown(3), tokens=30) as turn:
+        assert turn.offers_search
+    assert [record.getMessage() for record in caplog.records] == [
+        "toolsearch.offer_revised reason=grown tools=200 searches=True",
+        "toolsearch.offer_revised reason=shrunk tools=3 searches=True",
+    ]
+
+
+def test_growth_below_the_factor_keeps_the_prefix() -> None:
+    machine = disclosure(reveal_all_below=1_000)
+    with machine.open("ann", grown(90), tokens=900) as turn:
+        assert not turn.offers_search
+    with machine.open("ann", grown(350), tokens=3_500) as turn:
+        assert not turn.offers_search
+    with machine.open("ann", grown(360), tokens=3_600) as turn:
+        assert turn.offers_search
+
+
+def test_description_is_revised_when_the_catalog_has_grown_many_times_over() -> None:
+    machine = disclosure()
+    with machine.open("ann", grown(2, "mail")) as turn:
+        assert "the 2 that" in turn.offer.description
+    with machine.open("ann", grown(7, "mail")) as turn:
+        assert "the 2 that" in turn.offer.description
+    with machine.open("ann", grown(8, "mail")) as turn:
+        assert "the 8 that" in turn.offer.description
+
+
+def test_description_never_tells_of_tools_that_the_session_may_not_have() -> None:
+    """It is revised for every turn with fewer permissions, and does not grow again with more."""
+    secret = ToolReference(name="buy", description="Can buy.", source="mergers")
+    machine = disclosure()
+    with machine.open("ann", [*TOOLS, secret]) as admin:
+        assert "mergers" in admin.offer.description
+        with machine.open("ann", TOOLS) as turn:  # at the same time
+            assert "mergers" not in turn.offer.description
+            assert f"the {len(TOOLS)} that" in turn.offer.description
+        assert "mergers" in admin.offer.description
+    with machine.open("ann", [*TOOLS, secret]) as turn:
+        assert "mergers" not in turn.offer.description
+    with machine.open("ann", TOOLS.tools[:-1]) as turn:  # one tool less of a source
+        assert f"the {len(TOOLS) - 1} that" in turn.offer.description

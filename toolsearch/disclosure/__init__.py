@@ -3,10 +3,11 @@
 from ..tools.revealing import RevealingText
 from .advisor import SearchOptions, ToolSearchAdvisor
 from .disclosure import Disclosure
+from .offers import Offer
 from .pins import Pin
 from .sentences import DEFAULT_INSTRUCTIONS, SEARCH_TOOL
 from .sessions import SearcherHandle, SessionLease, SessionRecord, SessionToolIndex, ToolSearchRequest, ToolSet
-from .settings import DisclosureOptions, DisclosureSettings, Offer
+from .settings import DisclosureOptions, DisclosureSettings
 from .turn import DisclosureTurn
 
 __all__ = [

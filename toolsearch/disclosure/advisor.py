@@ -180,6 +180,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             withheld={tool.identity for tool in state.request.tools} - {tool.identity for tool in request.tools},
             tokens=catalog.total_tokens,
             text=last.text if isinstance(last, UserMessage) else "",
+            continues=not isinstance(last, UserMessage),
             fingerprint=lambda name: catalog.tools[name].fingerprint,
         )
         return AdvisorTurn(disclosure, catalog, self._counter, self.instructions)

@@ -14,10 +14,11 @@ from ..indexes.reference import ToolReference
 from ..messages import Message
 from ..text.logs import log_event
 from ..tools.guard import ask_strictly
-from . import sentences
+from .offers import Offer, exceeds, make_offer, revise_offer
+from .sessions.record import SessionRecord
 from .sessions.session_index import SessionToolIndex
 from .sessions.tool_set import ToolSet, coerce_tool_set
-from .settings import DisclosureSettings, Offer
+from .settings import DisclosureSettings
 from .turn import DisclosureTurn
 
 __all__ = ["Disclosure"]
@@ -62,6 +63,7 @@ class Disclosure:
         withheld: Collection[str] = (),
         tokens: int | None = None,
         text: str = "",
+        continues: bool = False,
         fingerprint: Callable[[str], str] | None = None,
     ) -> DisclosureTurn:
         """Begin a turn. It may build an index, so call it where blocking is allowed.
@@ -80,6 +82,8 @@ class Disclosure:
             withheld: Identities of tools that exist, but that the session may not have now. They keep their place.
             tokens: Tokens of all definitions, for `reveal_all_below`.
             text: The user's words, for `reveal_upfront`.
+            continues: Whether this goes on with a turn of the user, for example with results of its tools. What was
+                decided about a catalog that has grown since then is revised with the user's next turn.
             fingerprint: Returns the digest of a tool's definition by name. By default, the digest of the reference.
 
         Raises:
@@ -87,14 +91,17 @@ class Disclosure:
         """
         tools = coerce_tool_set(tools)
         searchable = not frozenset(pinned).issuperset(tools.names)
-        offer = self._offer(session_id, tools, tokens) if searchable else _NOTHING_HIDDEN
+        kept, offer, revised = (
+            self._offer(session_id, tools, tokens, not continues) if searchable else (None, _NOTHING_HIDDEN, "")
+        )
         lease = self.sessions.lease(session_id, ToolSet() if offer.reveals_all else tools)
         try:
             record = lease.session
             if searchable:
-                frozen = cast("Offer", record.freeze(offer))
-                # A parallel first turn may have frozen another offer. A turn that leased no index keeps its own.
-                offer = offer if offer.reveals_all else frozen
+                offer = _agree(record, kept, offer, tools)
+            if revised:
+                facts = {"reason": revised, "tools": len(tools), "searches": not offer.reveals_all}
+                log_event(logger, logging.INFO, "offer_revised", facts)
             turn = DisclosureTurn(self.settings, lease, tools, offer, tuple(pinned), _Rule(allows), fingerprint)
             turn.merge(conversation, revealed=revealed, withheld=withheld)
             turn.restore(record.take_restored())
@@ -118,17 +125,16 @@ class Disclosure:
         if record is not None:
             record.restore_later(names)
 
-    def _offer(self, session_id: Hashable | None, tools: ToolSet, tokens: int | None) -> Offer:
+    def _offer(
+        self, session_id: Hashable | None, tools: ToolSet, tokens: int | None, may_grow: bool
+    ) -> tuple[Offer | None, Offer, str]:
+        """Return the offer that the session has, the one for this turn, and the reason if it is revised."""
         record = None if session_id is None else self.sessions.record(session_id)
-        if record is not None and isinstance(record.frozen, Offer):
-            return record.frozen
-        limit = self.settings.reveal_all_below
-        return Offer(
-            reveals_all=limit is not None and tokens is not None and tokens < limit,
-            description=sentences.search_tool_description(len(tools), tools.sources),
-            categories=bool(tools.categories),
-            sources=frozenset(tools.sources),
-        )
+        kept = None if record is None else record.frozen
+        fresh = make_offer(self.settings, tools, tokens)
+        if not isinstance(kept, Offer):
+            return None, fresh, ""
+        return kept, *revise_offer(kept, fresh, tools, may_grow=may_grow)
 
 
 class _Rule:
@@ -147,3 +153,10 @@ class _Rule:
             facts = {"tool": name, "source": None, "answer": type(failure).__name__}
             log_event(logger, logging.ERROR, "tool_filter_failed", facts, error=failure, note="; the tool is refused")
         return allowed
+
+
+def _agree(record: SessionRecord, kept: Offer | None, offer: Offer, tools: ToolSet) -> Offer:
+    """Keep the offer of a turn for its session. Return that of a parallel turn if it was faster and suits this one."""
+    agreed = cast("Offer", record.revise(kept, offer))
+    # A turn that leased no index cannot search, and an offer must not tell of tools that this turn may not have.
+    return offer if offer.reveals_all or exceeds(agreed, tools) else agreed

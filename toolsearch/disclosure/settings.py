@@ -1,4 +1,4 @@
-"""Options of progressive disclosure, in one place, and the offer that a session keeps."""
+"""Options of progressive disclosure, in one place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from ..errors import ConfigurationError
 
-__all__ = ["DisclosureOptions", "DisclosureSettings", "Offer"]
+__all__ = ["DisclosureOptions", "DisclosureSettings"]
 
 
 class DisclosureOptions(TypedDict, total=False):
@@ -37,7 +37,8 @@ class DisclosureSettings:
         max_results: Tools that a search returns, unless the model asks for another number.
         max_results_limit: The largest number that the model may ask for. A larger one is clamped.
         keep_revealed: Whether a session keeps all tools it found. False keeps those of the latest round with a search.
-        reveal_all_below: Send all tools, without search, while their definitions have fewer tokens than this.
+        reveal_all_below: Send all tools, without search, if their definitions have fewer tokens than this when the
+            session begins.
         reveal_upfront: Number of tools to reveal before the first round: those that match the user's words best.
             Weak matches are not revealed.
         max_revealed: Largest number of revealed tools. The least recently used are hidden first, but never a tool
@@ -81,24 +82,3 @@ class DisclosureSettings:
             )
         if self.reveal_upfront < 0:
             raise ConfigurationError(f"reveal_upfront must be at least 0, got {self.reveal_upfront}")
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """Search as a session was first shown it. It stays the same, so that the start of its requests never changes.
-
-    Args:
-        reveals_all: Whether all tools are sent and the search tool is not.
-        description: The description of the search tool.
-        categories: Whether the search tool takes a category.
-        sources: The sources that the description names.
-
-    Example:
-        >>> Offer(reveals_all=True).description
-        ''
-    """
-
-    reveals_all: bool
-    description: str = ""
-    categories: bool = False
-    sources: frozenset[str] = frozenset()

@@ -19,11 +19,12 @@ from ..tools.names import closest_names
 from ..tools.revealing import RevealingText
 from . import sentences
 from .history import replay_reveals
+from .offers import Offer
 from .reveals import Reveals
 from .sentences import SEARCH_TOOL
 from .sessions.lease import SessionLease
 from .sessions.tool_set import ToolSet
-from .settings import DisclosureSettings, Offer
+from .settings import DisclosureSettings
 
 __all__ = ["DisclosureTurn"]
 

@@ -151,6 +151,13 @@ class SessionRecord:
                 self._frozen = value
             return self._frozen
 
+    def revise(self, before: object | None, value: object) -> object:
+        """Keep `value` if the kept value is still `before`, and return the kept one."""
+        with self._lock:
+            if self._frozen is before:
+                self._frozen = value
+            return self._frozen
+
     def _by_use(self) -> tuple[str, ...]:
         last_use = self._last_use or {}
         return tuple(sorted(last_use, key=last_use.__getitem__))
