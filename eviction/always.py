@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from threading import Lock
+
+from ..fork import new_lock
 
 __all__ = ["AlwaysEvict"]
 
@@ -20,7 +21,7 @@ class AlwaysEvict:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = new_lock()
         self._proposed: dict[Hashable, None] = {}
 
     def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from threading import Lock
 
 from ..errors import ConfigurationError
+from ..fork import new_lock
 from .protocols import EvictionStrategy, validate_strategy
 
 __all__ = ["CompositeEviction"]
@@ -37,7 +37,7 @@ class CompositeEviction:
         self.strategies = strategies
         # All strategies see events in the same order. Otherwise a simultaneous use and removal could leave a session
         # known to one strategy and unknown to another.
-        self._lock = Lock()
+        self._lock = new_lock()
 
     def touch(self, session_id: Hashable) -> tuple[Hashable, ...]:
         """Record a use with every strategy and return all proposed sessions, each once.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from threading import Lock
 
 from cachetools import LRUCache
 
 from ..errors import ConfigurationError
+from ..fork import new_lock
 
 __all__ = ["LruEviction"]
 
@@ -33,7 +33,7 @@ class LruEviction:
         if not isinstance(max_sessions, int) or isinstance(max_sessions, bool) or max_sessions < 1:
             raise ConfigurationError(f"max_sessions must be an integer of at least 1, got {max_sessions!r}")
         self.max_sessions = max_sessions
-        self._lock = Lock()
+        self._lock = new_lock()
         self._kept: LRUCache[Hashable, None] = LRUCache(max_sessions)
         # A cache forgets what it drops. The contract proposes a session until `forget` confirms it.
         self._proposed: dict[Hashable, None] = {}

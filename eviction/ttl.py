@@ -14,11 +14,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from datetime import timedelta
-from threading import Lock
 
 from cachetools import TTLCache
 
 from ..errors import ConfigurationError
+from ..fork import new_lock
 
 __all__ = ["TtlEviction"]
 
@@ -58,7 +58,7 @@ class TtlEviction:
             raise ConfigurationError(f"max_per_touch must be an integer of at least 1, got {max_per_touch!r}")
         self.seconds = _coerce_seconds(ttl)
         self.max_per_touch = max_per_touch
-        self._lock = Lock()
+        self._lock = new_lock()
         self._now = 0.0
         self._clock = clock
         # Every write to the cache drops what has expired since. Time stands still within a touch, so that `expire`

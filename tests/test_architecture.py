@@ -22,7 +22,8 @@ DATA = {"__pycache__", "data", "results"}
 
 # From the bottom. A package imports only from the lines below its own: here, the lines above it.
 LAYERS = """
-errors text lru_cache
+errors fork
+text lru_cache
 serialization
 messages
 indexes eviction

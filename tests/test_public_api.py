@@ -42,6 +42,7 @@ MemoryAdvisor
 MemoryStoreError
 Message
 MissingExtraError
+NoFreeThreadError
 OutputError
 ProviderError
 ProviderProtocolError

@@ -9,6 +9,7 @@
     ├── MissingExtraError (ImportError)      the installer: ``pip install 'toolsearch[...]'``
     ├── ToolArgumentError (ValueError)       the model: its arguments do not fit the tool
     ├── TookTooLongError                     a tool did not return within its timeout
+    ├── NoFreeThreadError                    earlier calls that were given up hold all threads of a tool or tenant
     ├── OutputError (ValueError)             the model: its answer cannot be parsed; raised by converters only
     ├── StructuredOutputError                no answer of the model could be parsed as the requested type
     ├── IndexingError                        an index could not be built or searched
@@ -37,6 +38,7 @@ __all__ = [
     "IndexingError",
     "MemoryStoreError",
     "MissingExtraError",
+    "NoFreeThreadError",
     "OutputError",
     "ProviderError",
     "ProviderProtocolError",
@@ -71,7 +73,13 @@ class ToolSearchError(Exception):
     """The public text of the class; None if the message itself is written for a model."""
 
     @property
-    def public_text(self) -> str:
+    class NoFreeThreadError(ToolSearchError):
+    """Work that cannot start, because threads that were given up, e.g. after a timeout, never end."""
+
+    _public = "Too many earlier calls are still running. Try again later."
+
+
+def public_text(self) -> str:
         """The text that a model or an MCP client may read: a general sentence, or a message written for a model."""
         return str(self) if self._public is None else self._public
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from threading import Lock
 from typing import Generic, TypeVar
+
+from .fork import new_lock
 
 __all__ = ["ByteLruCache"]
 
@@ -35,7 +36,7 @@ class ByteLruCache(Generic[K, V]):
         self.max_bytes = max_bytes
         self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._bytes = 0
-        self._lock = Lock()
+        self._lock = new_lock()
 
     @property
     def bytes(self) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
 
+from ...fork import new_lock
 from ..reference import ToolReference
 from ..text.analysis import analyze, compound_term
 from ..text.identifiers import identifier_key
@@ -88,7 +88,7 @@ class TermsCache:
 
     def __init__(self, size: int = 16_384) -> None:
         self._size = size
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._known: OrderedDict[bytes, ToolTerms] = OrderedDict()
 
     def __len__(self) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from typing import TYPE_CHECKING
+
+from ...fork import new_lock
 
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["stem"]
 
 _MIN_LENGTH = 3
-_lock = threading.Lock()
+_lock = new_lock()
 
 # Each script uses the language whose endings most other languages of the script share. Russian rules still help with
 # Bulgarian words, because tools and queries use the same rules.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Hashable
+
+from ...fork import new_lock
 
 __all__ = ["Backoff"]
 
@@ -37,7 +38,7 @@ class Backoff:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._ends: dict[Hashable, float] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def is_waiting(self, key: Hashable) -> bool:
         """Return whether it is too early to retry `key`."""

@@ -8,13 +8,13 @@ import logging
 import os
 import stat
 import tempfile
-import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ConfigurationError
+from ...fork import new_lock
 from ...text.logs import log_event
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _MAX_NUMBER = 1e6
 _ROW_OVERHEAD_BYTES = 250  # estimate of the key, the array object and the dictionary entry
 _logged_folders: set[str] = set()
 """Folders with a logged error. Several caches of a process can share a folder; its error is logged once."""
-_logged_folders_lock = threading.Lock()
+_logged_folders_lock = new_lock()
 
 
 class EmbeddingCache:
@@ -63,7 +63,7 @@ class EmbeddingCache:
         self._max_bytes = max_bytes
         self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
         self._bytes = 0
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def get(self, embedder_id: str, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """Return the cached rows of `texts`, by text."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...errors import ConfigurationError, IndexingError, MissingExtraError
+from ...fork import new_lock
 from .backoff import Backoff
 from .cache import coerce_cache_folder
 from .huggingface import find_refusal, is_hub_reachable, is_offline, is_valid_name
@@ -108,9 +108,9 @@ class SentenceTransformerEmbedder:
         self._clock = clock
         self._backoff = Backoff(clock)
         self._last_failure = ""
-        self._load_lock = threading.Lock()
-        self._next_lock = threading.Lock()
-        self._run_lock = threading.Lock()
+        self._load_lock = new_lock()
+        self._next_lock = new_lock()
+        self._run_lock = new_lock()
 
     @property
     def id(self) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import gzip
 import importlib.util
-import threading
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Final
 
 from ..errors import MissingExtraError
+from ..fork import new_lock
 
 __all__ = ["ENCODINGS", "is_available", "load_encoder"]
 
@@ -39,7 +39,7 @@ _PATTERNS: Final = {
 }
 ENCODINGS: Final = tuple(_PATTERNS)
 
-_lock = threading.Lock()
+_lock = new_lock()
 _encoders: dict[str, Callable[[str], list[int]]] = {}
 
 

@@ -25,6 +25,7 @@ from ..output.advisor import with_structured_output
 from ..text import short_repr
 from ..text.logs import log_event
 from ..tools.collect import ToolLike, ToolListing, expand_tools, name_tools
+from ..tools.threads import ToolThreads
 from ..tools.tool_type import Tool
 from .arguments import (
     validate_flag,
@@ -117,6 +118,8 @@ class ChatClient:
             tool calls.
         clock: The clock that advisors wait on; tests pass a fake one.
         observer: Receives every turn, round, tool call and search, e.g. an `OpenTelemetryObserver`.
+        threads: The worker threads of sync tools, with limits per tenant and source. By default, all clients of the
+            process share those of `ToolThreads()`.
 
     Raises:
         ConfigurationError: If an argument cannot work, or if two tools have the same name.
@@ -139,12 +142,14 @@ class ChatClient:
         tool_calling: bool = True,
         clock: Clock | None = None,
         observer: Observer | None = None,
+        threads: ToolThreads | None = None,
     ) -> None:
         validate_model(model)
         validate_given(system, str, "system", "a string", 'system="..."')
         validate_mapping(context, "context", '{"user": "ann"}')
         validate_given(clock, Clock, "clock", "an object with the methods of Clock", "clock=SystemClock()")
         validate_given(observer, Observer, "observer", "an object with begin(operation)", "observer=LoggingObserver()")
+        validate_given(threads, ToolThreads, "threads", "a ToolThreads", "threads=ToolThreads(64)")
         self.model = model
         self.advisors = sort_client_advisors(advisors)
         self.system = system
@@ -152,6 +157,7 @@ class ChatClient:
         validate_flag(tool_calling)
         self.tool_calling = tool_calling
         self.observer = observer
+        self.threads = threads
         self._tools = expand_tools(tools)
         self._clock: Clock = clock or SystemClock()
         self._listing = ToolListing()
@@ -349,6 +355,7 @@ class ChatClient:
             clock=self._clock,
             streaming=streaming,
             observer=with_debug_log(self.observer),
+            threads=self.threads,
         )
 
     def _conversation(self, prompt: str | UserMessage | None, messages: Iterable[MessageLike]) -> tuple[Message, ...]:

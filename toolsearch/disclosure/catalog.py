@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from threading import Lock
 
 from cachetools import LRUCache
 
 from ..chat.tokens import TokenCounter
+from ..fork import new_lock
 from ..tools.tool_type import Tool
 from .sessions.tool_set import ToolSet
 
@@ -49,7 +49,7 @@ class ToolCatalogCache:
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
         self._recent: LRUCache[tuple[Tool, ...], ToolCatalog] = LRUCache(MAX_CACHED_CATALOGS)
-        self._lock = Lock()
+        self._lock = new_lock()
 
     def get(self, tools: tuple[Tool, ...]) -> ToolCatalog:
         """Return the catalog of exactly these tools."""

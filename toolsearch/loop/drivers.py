@@ -63,7 +63,7 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
             turn.log_unknown_tools(operation)
             yield from (ToolStarted(call) for call in operation.calls)
             with turn.current():
-                batch = run_batch(operation, turn.observer, turn.record.batch)
+                batch = run_batch(operation, turn.observer, turn.record.batch, turn.threads)
             yield from _finished(operation, batch)
             return batch
         case Perform(fn):
@@ -154,10 +154,10 @@ async def _aoperate(turn: Turn, operation: Operation) -> Any:
         case RunTools():
             turn.log_unknown_tools(operation)
             with turn.current():
-                return await arun_batch(operation, turn.observer, turn.record.batch)
+                return await arun_batch(operation, turn.observer, turn.record.batch, turn.threads)
         case Perform(fn):
             with turn.current():
-                return await aperform(fn)
+                return await aperform(fn, turn.tenant_id)
         case Sleep(seconds):
             await turn.clock.sleep_async(seconds)
             return None

@@ -15,6 +15,7 @@ from ..chat.responses import ChatResponse
 from ..chat.turn_record import TurnRecord, attach_response
 from ..observability.observer import ObservedRound, ObservedTurn, Observer, Span, start_span
 from ..text.logs import log_event
+from ..tools.threads import ToolThreads
 from ..tools.tool_type import Tool
 from .advisor import Advisor
 from .chain import Chain, ChunkPath, Operation, run_chain
@@ -47,6 +48,7 @@ class Turn:
         clock: The clock for `Sleep`.
         streaming: Whether the text is streamed to the caller.
         observer: Receives the turn and its rounds.
+        threads: The worker threads of sync tools; by default those of the process.
 
     Attributes:
         response: The response of the turn, or None until the turn is over.
@@ -63,8 +65,11 @@ class Turn:
         clock: Clock,
         streaming: bool,
         observer: Observer | None = None,
+        threads: ToolThreads | None = None,
     ) -> None:
         self.model = model
+        self.threads = threads
+        self.tenant_id = request.tenant_id
         self.observer = observer
         self.clock = clock
         self.streaming = streaming

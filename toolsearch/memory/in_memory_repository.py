@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 
+from ..fork import new_lock
 from ..messages import Message
 from .repository import SessionKey, sorted_keys
 
@@ -24,7 +24,7 @@ class InMemoryRepository:
 
     def __init__(self) -> None:
         self._conversations: dict[SessionKey, list[Message]] = {}
-        self._lock = Lock()
+        self._lock = new_lock()
 
     def load(self, key: SessionKey) -> Sequence[Message]:
         """Return the conversation, oldest message first; empty if there is none."""

@@ -6,8 +6,9 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock
 from typing import TYPE_CHECKING
+
+from ..fork import new_lock
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -27,7 +28,7 @@ class ConnectionPool:
         # Weak: the repository's finalizer holds this object, which must not hold the repository.
         self._connect = weakref.WeakMethod(connect)
         self._idle: list[Connection] = []
-        self._lock = Lock()
+        self._lock = new_lock()
         self._epoch = 0  # raised by close(), so that lent connections of an earlier epoch are closed on return
         self._process = os.getpid()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
-from threading import Lock
 from typing import Any
 
 from ..chat.turn_record import TurnRecord
 from ..errors import MemoryStoreError
+from ..fork import new_lock
 from ..loop.effects import Effect, Perform
 from ..messages import AssistantMessage, Message
 from .chat_memory import ChatMemory
@@ -37,7 +37,7 @@ class TurnStore:
         self._record = record
         self._keep_partial = keep_partial
         self._first_round = record.rounds_run
-        self._lock = Lock()
+        self._lock = new_lock()
         self._begun = False
 
     def store_if_interrupted(self, owner: object, messages: Callable[[], Sequence[Message]]) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from threading import Lock
-
 from ..errors import ConfigurationError
+from ..fork import new_lock
 
 __all__ = ["FakeClock"]
 
@@ -32,7 +31,7 @@ class FakeClock:
     def __init__(self, start: float = 0.0) -> None:
         self.sleeps: list[float] = []
         self._now = start
-        self._lock = Lock()
+        self._lock = new_lock()
 
     def __call__(self) -> float:
         """Return the current time in seconds."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeGuard, Union, cast
@@ -13,6 +12,7 @@ from ..chat.events import ChatChunk
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import AsyncCallableError, ConfigurationError, ToolSearchError
+from ..fork import new_lock
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
 from ..text import short_repr
 
@@ -120,7 +120,7 @@ class ScriptedChatModel:
         self._steps = () if callable(script) else tuple(cast("Iterable[ScriptedAnswer]", script))
         self._usage = usage if usage is not None else estimate_usage
         self.supports_output_schema = supports_output_schema
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._calls_made = 0
         self.requests: list[ChatRequest] = []
         self.open_streams = 0

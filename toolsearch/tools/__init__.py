@@ -8,6 +8,7 @@ from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolOptions, tool
 from .guard import FilterFailure, ToolFilter, ToolGuard, TurnGuard
 from .results import ResultLimits, convert_result
+from .threads import ToolThreads
 from .tool_type import Tool
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ToolLike",
     "ToolOptions",
     "ToolProvider",
+    "ToolThreads",
     "ToolVersion",
     "TurnGuard",
     "collect_tools",

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from ..errors import ConfigurationError
+from ..fork import new_lock
 from .collect import ToolLike, expand_tools, resolve_tools
 from .definition.signature import is_async
 from .predicates import evaluate_predicate
+from .threads import run_library_work
 from .tool_type import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class AugmentedTools(Generic[FieldsT]):
         self._remove = remove
         self._schema = _schema_of(fields)
         self._augmented_tools: WeakKeyDictionary[Tool, Tool] = WeakKeyDictionary()
-        self._lock = Lock()
+        self._lock = new_lock()
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the tools with the added fields; the same objects as long as the wrapped tools are the same."""
@@ -117,9 +118,8 @@ class AugmentedTools(Generic[FieldsT]):
                 return inner.call(self._consume(inner, arguments, context), context)
 
             async def arun(context: ToolContext, **arguments: Any) -> Any:
-                from anyio.to_thread import run_sync
-
-                rest = await run_sync(partial(self._consume, inner, arguments, context))
+                consume = partial(self._consume, inner, arguments, context)
+                rest = await run_library_work(consume, tenant=context.tenant_id)
                 return await inner.acall(rest, context)
 
             changes: dict[str, Any] = {"fn": arun} if tool.is_async else {"fn": run, "afn": arun if tool.afn else None}

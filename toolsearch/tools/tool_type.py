@@ -311,6 +311,11 @@ class Tool:
         """True if `acall` awaits a coroutine of the function instead of running it in a worker thread."""
         return self.is_async or self.afn is not None
 
+    @property
+    def thread_source(self) -> str:
+        """Key of the tool when threads are shared: its source, or its own name if it has none."""
+        return self.source or self.original_name
+
     def call(self, args: Mapping[str, Any] | str | None = None, ctx: ToolContext | None = None) -> Any:
         """Run the tool in this thread and return the function's value.
 
@@ -345,7 +350,9 @@ class Tool:
         """
         if self.awaits:
             return await self._invoke(args, ctx, self.afn)
-        result = await run_in_worker_thread(partial(self.begin, args, ctx))
+        work = partial(self.begin, args, ctx)
+        tenant = ctx.tenant_id if ctx is not None else None
+        result = await run_in_worker_thread(work, tenant=tenant, source=self.thread_source)
         return await result if is_awaitable(result) else result
 
     def begin(self, args: Mapping[str, Any] | str | None = None, ctx: ToolContext | None = None) -> Any:

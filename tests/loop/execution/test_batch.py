@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import pytest
-from anyio.to_thread import current_default_thread_limiter
 from trio.testing import MockClock
 
 from toolsearch import (
@@ -25,6 +24,7 @@ from toolsearch import (
 )
 from toolsearch.loop import RunTools, ToolBatchResult
 from toolsearch.loop.execution.batch import arun_batch, run_batch
+from toolsearch.tools import ToolThreads
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
 LONG = 30.0  # seconds a test would wait at most, if something were broken
@@ -516,11 +516,10 @@ def test_the_timeout_excludes_waiting_for_a_thread(release):
     results: list[ToolBatchResult] = []
 
     async def main() -> None:
-        limiter = current_default_thread_limiter()
-        limiter.total_tokens = 1
+        threads = ToolThreads(1)
 
         async def let_time_pass() -> None:
-            while not (begun.is_set() and limiter.statistics().tasks_waiting):
+            while not (begun.is_set() and threads.waiting):
                 await anyio.lowlevel.checkpoint()
             clock.jump(3600)
             await anyio.lowlevel.checkpoint()
@@ -530,7 +529,7 @@ def test_the_timeout_excludes_waiting_for_a_thread(release):
         async with anyio.create_task_group() as group:
             group.start_soon(let_time_pass)
             batch = batch_of(("occupy", {}), ("quick", {}), tools=tools)
-            results.append(await arun_batch(batch))
+            results.append(await arun_batch(batch, threads=threads))
 
     anyio.run(main, backend="trio", backend_options={"clock": clock})
     assert contents(results[0]) == ["first", "second"]

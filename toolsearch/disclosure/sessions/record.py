@@ -35,6 +35,10 @@ class SessionRecord:
         self._frozen: object | None = None
         self._to_restore: tuple[str, ...] = ()
 
+    def unlock(self) -> None:
+        """Forget who holds the lock, in a forked child: a thread of the parent. Not registered, to save memory."""
+        self._lock = Lock()
+
     @property
     def revealed(self) -> tuple[str, ...]:
         """The identities of the revealed tools, in order."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from threading import Event, Lock
+from threading import Event
 from weakref import WeakValueDictionary
 
 from ...errors import IndexingError
+from ...fork import new_lock, reset_in_child
 from ...indexes.protocols import DegradableSearcher, ToolIndex, ToolSearcher
 from .tool_set import ToolSet
 
@@ -74,9 +75,14 @@ class SearcherCache:
 
     def __init__(self, index: ToolIndex) -> None:
         self.index = index
-        self._lock = Lock()
+        self._lock = new_lock()
         self._handles: WeakValueDictionary[bytes, SearcherHandle] = WeakValueDictionary()
         self._flights: dict[bytes, _Flight] = {}
+        reset_in_child(self)
+
+    def reset_after_fork(self) -> None:
+        """Drop the builds of other threads: a forked child does not have these threads."""
+        self._flights = {}
 
     def get(self, tools: ToolSet) -> SearcherHandle:
         """Return the handle for `tools`. Build it if nobody holds one.
@@ -122,7 +128,7 @@ class SearcherCache:
             raise
         finally:  # on interrupts too: nobody may wait forever
             with self._lock:
-                del self._flights[tools.digest]
+                self._flights.pop(tools.digest, None)  # dropped, if this process was forked meanwhile
                 if handle is not None and not handle.degraded:
                     self._handles[tools.digest] = handle
             flight.handle = handle

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from threading import Lock
 
 from ...errors import ConfigurationError
 from ...eviction import EvictionStrategy, LruEviction
 from ...eviction.protocols import validate_strategy
+from ...fork import new_lock, reset_in_child
 from ...indexes.protocols import ToolIndex
 from ...indexes.reference import ToolReference
 from ...indexes.registry import resolve_index
@@ -31,11 +31,18 @@ class _Entry:
 
     __slots__ = ("handle", "leases", "proposed", "record")
 
-    def __init__(self, handle: SearcherHandle) -> None:
+    def __init__(self, handle: SearcherHandle | None) -> None:
         self.record = SessionRecord()
-        self.handle: SearcherHandle | None = handle  # None after the session was evicted by hand
+        self.handle = handle  # None after the session was evicted by hand
         self.leases = 0
         self.proposed = False  # the eviction strategy has proposed it
+
+    def without_leases(self) -> _Entry:
+        """Return the same session for a forked child, where no turn uses it."""
+        copy = _Entry(self.handle)
+        copy.record = self.record
+        copy.record.unlock()
+        return copy
 
 
 class SessionToolIndex:
@@ -70,8 +77,15 @@ class SessionToolIndex:
         self._eviction: EvictionStrategy = LruEviction(DEFAULT_MAX_SESSIONS) if eviction is None else eviction
         validate_strategy(self._eviction)
         self._entries: dict[Hashable, _Entry] = {}
-        self._lock = Lock()
+        self._lock = new_lock()
         self._ended: deque[tuple[Hashable, _Entry]] = deque()  # ended turns, not processed yet
+        reset_in_child(self)
+
+    def reset_after_fork(self) -> None:
+        """End the leases of other threads: a forked child does not have these threads."""
+        self._ended = deque()
+        # New entries, so that a lease of the thread that forked does not end what a later turn holds.
+        self._entries = {key: entry.without_leases() for key, entry in self._entries.items()}
 
     def index(self, session_id: Hashable, tools: ToolSet | Iterable[ToolReference]) -> None:
         """Set the tools that a session searches. A searcher is built only if no session has an equal set.

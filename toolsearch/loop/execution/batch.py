@@ -5,44 +5,41 @@ Calls that must not overlap share a *lane*. Lanes run concurrently. The module `
 
 from __future__ import annotations
 
-import contextvars
-import threading
-from collections import deque
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Hashable
 
 from ...chat.turn_record import BatchRecord, TurnRecord
 from ...errors import TookTooLongError
 from ...messages import ToolMessage
 from ...observability.observer import ObservedToolCall, Observer, start_span
-from ...tools.threads import run_in_worker_thread
+from ...tools.threads import ToolThreads, run_in_worker_thread, run_library_work
+from ...tools.threads.running import run_in_slot_blocking
+from ...tools.threads.tenants import acting_for, current_tenant
+from ...tools.threads.tool_threads import DEFAULT_THREADS
 from ..effects import RunTools, ToolBatchResult
 from .call import Invocation, LargeWork, ToolResult, answer_call
+from .lanes import Lane, run_lanes
 
 __all__ = ["arun_batch", "run_batch"]
 
-_MAX_THREADS = 16
 
-
-def _group_into_lanes(batch: RunTools) -> list[list[int]]:
+def _group_into_lanes(batch: RunTools) -> list[Lane]:
     """Return the positions of calls in groups, each of which runs in call order.
 
     Tools with ``concurrent=False`` share one group for each source.
     """
-    lanes: list[list[int]] = []
-    by_source: dict[str | None, list[int]] = {}
+    lanes: list[Lane] = []
+    by_source: dict[str | None, Lane] = {}
     for position, call in enumerate(batch.calls):
         if position in batch.answers:
             continue
         tool = batch.tools.get(call.name)
-        if tool is None or tool.concurrent:
-            lanes.append([position])
-        elif tool.source in by_source:
-            by_source[tool.source].append(position)
-        else:
-            by_source[tool.source] = lane = [position]
-            lanes.append(lane)
+        if tool is not None and not tool.concurrent and tool.source in by_source:
+            by_source[tool.source].positions.append(position)
+            continue
+        lane = Lane([position], tool.thread_source if tool is not None else None)
+        lanes.append(lane)
+        if tool is not None and not tool.concurrent:
+            by_source[tool.source] = lane
     return lanes
 
 
@@ -69,7 +66,9 @@ def _collect(batch: RunTools, outcomes: dict[int, _Outcome]) -> ToolBatchResult:
     return ToolBatchResult(tuple(messages if direct else map(batch.limit, messages)), direct)
 
 
-def _run_call(position: int, batch: RunTools, observer: Observer | None, record: BatchRecord) -> ToolMessage:
+def _run_call(
+    position: int, batch: RunTools, observer: Observer | None, record: BatchRecord, threads: ToolThreads
+) -> ToolMessage:
     call = batch.calls[position]
     with (
         start_span(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as span,
@@ -84,7 +83,7 @@ def _run_call(position: int, batch: RunTools, observer: Observer | None, record:
                         result = step.run()
                     else:
                         record.start(position)
-                        result = _invoke(step)
+                        result = _invoke(step, threads)
                 except Exception as error:
                     step = flow.throw(error)
                 else:
@@ -98,81 +97,53 @@ def _run_call(position: int, batch: RunTools, observer: Observer | None, record:
             flow.close()
 
 
-def _invoke(invocation: Invocation) -> ToolResult:
-    if invocation.tool.timeout is None or invocation.tool.is_async:
+def _invoke(invocation: Invocation, threads: ToolThreads) -> ToolResult:
+    tool = invocation.tool
+    if tool.timeout is None or tool.is_async:
         return invocation.run()
-    finished = threading.Event()
-    outcome: list[Any] = []
-
-    def work() -> None:
-        try:
-            outcome.append(invocation.run())
-        except BaseException as error:
-            outcome.append(error)
-        finally:
-            finished.set()
-
-    _start_daemon(contextvars.copy_context(), work)
-    if not finished.wait(invocation.tool.timeout):
-        raise TookTooLongError
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    result: ToolResult = outcome[0]
-    return result
+    # In another thread, so that it can be given up.
+    return run_in_slot_blocking(
+        threads.slots,
+        invocation.run,
+        tenant=current_tenant(),
+        source=tool.thread_source,
+        timeout_seconds=tool.timeout,
+    )
 
 
-def _start_daemon(context: contextvars.Context, work: Callable[[], None]) -> threading.Thread:
-    # A daemon thread, so that a tool that never returns does not keep the process running.
-    thread = threading.Thread(target=context.run, args=(work,), name="toolsearch-tool", daemon=True)
-    thread.start()
-    return thread
-
-
-def run_batch(batch: RunTools, observer: Observer | None = None, record: BatchRecord | None = None) -> ToolBatchResult:
+def run_batch(
+    batch: RunTools,
+    observer: Observer | None = None,
+    record: BatchRecord | None = None,
+    threads: ToolThreads | None = None,
+) -> ToolBatchResult:
     """Execute a batch with threads. The first lane, and so a single call, runs on the caller's thread.
 
-    Async tools run on the background event loop.
+    The other lanes run in threads as far as there are free ones for the tenant, and otherwise on the caller's thread
+    too, so a batch never waits for a thread. Async tools run on the background event loop.
     """
+    threads = threads or DEFAULT_THREADS
     record = record or TurnRecord().begin_batch(batch.calls)
-    lanes = deque(_group_into_lanes(batch))
     outcomes: dict[int, _Outcome] = {}
-    stop: list[BaseException] = []
 
-    def work(lane: list[int] | None) -> None:
-        while lane is not None:
-            for position in lane:
-                if stop:
-                    return
-                try:
-                    outcomes[position] = _run_call(position, batch, observer, record)
-                except Exception as error:
-                    record.fail(position)
-                    outcomes[position] = error
-                except BaseException as error:  # Ctrl-C, sys.exit: nothing more is begun
-                    stop.append(error)
-            lane = _next_lane(lanes)
+    def run(lane: Lane, stopped: Callable[[], bool]) -> None:
+        for position in lane.positions:
+            if stopped():
+                return
+            try:
+                outcomes[position] = _run_call(position, batch, observer, record, threads)
+            except Exception as error:
+                record.fail(position)
+                outcomes[position] = error
 
-    first, more = _next_lane(lanes), min(len(lanes), _MAX_THREADS - 1)
-    threads = [_start_daemon(contextvars.copy_context(), partial(work, _next_lane(lanes))) for _ in range(more)]
-    try:
-        work(first)
-        for thread in threads:
-            thread.join()
-    except BaseException as error:  # Ctrl-C while waiting
-        stop.append(error)
-    if stop:
-        raise stop[0]
+    with acting_for(batch.request.tenant_id):
+        run_lanes(_group_into_lanes(batch), run, threads.slots, current_tenant())
     return _collect(batch, outcomes)
 
 
-def _next_lane(lanes: deque[list[int]]) -> list[int] | None:
-    try:
-        return lanes.popleft()
-    except IndexError:  # another thread took the last lane
-        return None
-
-
-async def _arun_call(position: int, batch: RunTools, observer: Observer | None, record: BatchRecord) -> ToolMessage:
+async def _arun_call(
+    position: int, batch: RunTools, observer: Observer | None, record: BatchRecord, threads: ToolThreads
+) -> ToolMessage:
     call = batch.calls[position]
     with (
         start_span(observer, ObservedToolCall, call, batch.tools.get(call.name), batch.request) as span,
@@ -184,10 +155,10 @@ async def _arun_call(position: int, batch: RunTools, observer: Observer | None, 
             while True:
                 try:
                     if isinstance(step, LargeWork):
-                        result = await run_in_worker_thread(step.run)
+                        result = await run_library_work(step.run)
                     else:
                         record.start(position)
-                        result = await _ainvoke(step)
+                        result = await _ainvoke(step, threads)
                 except Exception as error:
                     step = flow.throw(error)
                 else:
@@ -201,13 +172,18 @@ async def _arun_call(position: int, batch: RunTools, observer: Observer | None, 
             flow.close()
 
 
-async def _ainvoke(invocation: Invocation) -> ToolResult:
+async def _ainvoke(invocation: Invocation, threads: ToolThreads) -> ToolResult:
     import anyio
 
     given = None
     if not invocation.tool.awaits:
         # The result is converted in the worker thread too: a large result must not block the event loop.
-        result = await run_in_worker_thread(invocation.begin, timeout_seconds=invocation.tool.timeout)
+        result = await run_in_worker_thread(
+            invocation.begin,
+            timeout_seconds=invocation.tool.timeout,
+            threads=threads,
+            source=invocation.tool.thread_source,
+        )
         if isinstance(result, tuple):
             return result
         given = result
@@ -217,20 +193,34 @@ async def _ainvoke(invocation: Invocation) -> ToolResult:
 
 
 async def arun_batch(
-    batch: RunTools, observer: Observer | None = None, record: BatchRecord | None = None
+    batch: RunTools,
+    observer: Observer | None = None,
+    record: BatchRecord | None = None,
+    threads: ToolThreads | None = None,
+    *,
+    tenant: Hashable | None = None,
 ) -> ToolBatchResult:
-    """Execute a batch with tasks. Sync tools run in worker threads with a copy of the context variables."""
+    """Execute a batch with tasks. Sync tools run in worker threads with a copy of the context variables.
+
+    Args:
+        batch: The calls.
+        observer: Receives each call.
+        record: Records which tools ran.
+        threads: The threads of sync tools; by default those of the process.
+        tenant: The tenant whose share of the threads is used; by default that of the request.
+    """
     import anyio
 
+    threads = threads or DEFAULT_THREADS
     record = record or TurnRecord().begin_batch(batch.calls)
     lanes = _group_into_lanes(batch)
     outcomes: dict[int, _Outcome] = {}
     stop: list[BaseException] = []
 
-    async def work(lane: list[int], scope: anyio.CancelScope) -> None:
-        for position in lane:
+    async def work(lane: Lane, scope: anyio.CancelScope) -> None:
+        for position in lane.positions:
             try:
-                outcomes[position] = await _arun_call(position, batch, observer, record)
+                outcomes[position] = await _arun_call(position, batch, observer, record, threads)
             except Exception as error:
                 record.fail(position)
                 outcomes[position] = error
@@ -241,11 +231,12 @@ async def arun_batch(
                 scope.cancel()
                 return
 
-    async with anyio.create_task_group() as group:
-        for lane in lanes[1:]:
-            group.start_soon(work, lane, group.cancel_scope)
-        if lanes:
-            await work(lanes[0], group.cancel_scope)
+    with acting_for(tenant or batch.request.tenant_id):
+        async with anyio.create_task_group() as group:
+            for lane in lanes[1:]:
+                group.start_soon(work, lane, group.cancel_scope)
+            if lanes:
+                await work(lanes[0], group.cancel_scope)
     if stop:
         raise stop[0]
     return _collect(batch, outcomes)

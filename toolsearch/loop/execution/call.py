@@ -23,7 +23,7 @@ from ...tools.names import closest_names
 from ...tools.results.large_values import is_small
 from ...tools.results.object_words import unshown_result
 from ...tools.revealing import RevealingText
-from ...tools.threads import run_in_worker_thread
+from ...tools.threads import run_library_work
 from ...tools.tool_type import Tool, ToolContext
 from ...tools.validation.steps import OutOfStepsError
 from ..effects import RunTools
@@ -74,7 +74,7 @@ class Invocation:
         value = await (self.tool.acall(self.arguments, self.context) if result is None else result)
         if is_small(value):
             return self._converted(value)
-        return await run_in_worker_thread(partial(self._converted, value))
+        return await run_library_work(partial(self._converted, value))
 
     def _converted(self, value: Any) -> ToolResult:
         """Return a value as a result. What goes wrong here is not a failure of the tool, which has run."""

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from ...errors import AsyncCallableError
 from ...tools.definition.signature import origin
-from ...tools.threads import run_in_worker_thread
+from ...tools.threads import run_library_work
+from ...tools.threads.tenants import acting_for
 
 __all__ = ["aperform", "perform"]
 
@@ -28,12 +29,13 @@ def perform(fn: Callable[[], Any]) -> Any:
     return result
 
 
-async def aperform(fn: Callable[[], Any]) -> Any:
-    """Call `fn` in a worker thread, or await it if it is async."""
-    if _is_async(fn):
-        return await cast("Callable[[], Coroutine[Any, Any, Any]]", fn)()
-    result = await run_in_worker_thread(fn)
-    return await result if inspect.isawaitable(result) else result
+async def aperform(fn: Callable[[], Any], tenant: str | None = None) -> Any:
+    """Call `fn` in a worker thread, or await it if it is async. It works for a tenant, by default the current one."""
+    with acting_for(tenant):
+        if _is_async(fn):
+            return await cast("Callable[[], Coroutine[Any, Any, Any]]", fn)()
+        result = await run_library_work(fn)
+        return await result if inspect.isawaitable(result) else result
 
 
 def _is_async(fn: Callable[[], Any]) -> bool:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from ...tools.collect import ToolLike, ToolListing, expand_tools, name_tools
-from ...tools.threads import run_in_worker_thread
+from ...tools.threads import run_library_work
 from ...tools.tool_type import Tool
 from .change_notifier import ChangeNotifier
 
@@ -37,7 +37,7 @@ class ServedTools:
         """Return the current tools; notify clients if they changed since the last call."""
         if not self.may_change:
             return self._named
-        named = await run_in_worker_thread(partial(self._listing.current, self._found))  # a provider may block
+        named = await run_library_work(partial(self._listing.current, self._found))  # a provider may block
         if named != self._named:  # tools compare by identity
             self._named, before = named, self._listed
             self._listed = True

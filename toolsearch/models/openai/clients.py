@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...errors import ConfigurationError, MissingExtraError
+from ...fork import new_lock, reset_in_child
 from ...text.secret import reveal
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["SdkClients"]
 
 _Client = TypeVar("_Client")
+
+_inherited_by_fork: list[object] = []
+"""Clients of a parent process, kept referenced so that the child never closes them."""
 
 
 class _LoopClient(NamedTuple):
@@ -48,10 +51,16 @@ class SdkClients:
         self._settings = settings
         self._given = (client, async_client) if client is not None or async_client is not None else None
         self._errors = errors
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._sync: OpenAI | None = None
         # Connections belong to the event loop that opened them, and each `asyncio.run` makes a new loop.
         self._by_loop: dict[AbstractEventLoop | None, _LoopClient] = {}
+        reset_in_child(self)
+
+    def reset_after_fork(self) -> None:
+        """Leave the clients to the parent process: a connection must not be used by two."""
+        _inherited_by_fork.append((self._sync, self._by_loop))
+        self._sync, self._by_loop = None, {}
 
     def for_sync(self) -> OpenAI:
         """Return the client for sync calls."""

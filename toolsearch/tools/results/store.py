@@ -7,10 +7,10 @@ import sys
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import TypeAlias
 from weakref import ref
 
+from ...fork import new_lock
 from ..names import MAX_NAME_LENGTH
 from ..tool_type import Tool
 
@@ -87,7 +87,7 @@ class ResultStore:
         self._limits = (max_session_bytes, max_tenant_bytes, max_bytes)
         self._tenants: dict[str | None, _Tenant] = {}
         self._size = 0
-        self._lock = Lock()
+        self._lock = new_lock()
 
     @property
     def size(self) -> int:
