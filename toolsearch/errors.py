@@ -73,13 +73,7 @@ class ToolSearchError(Exception):
     """The public text of the class; None if the message itself is written for a model."""
 
     @property
-    class NoFreeThreadError(ToolSearchError):
-    """Work that cannot start, because threads that were given up, e.g. after a timeout, never end."""
-
-    _public = "Too many earlier calls are still running. Try again later."
-
-
-def public_text(self) -> str:
+    def public_text(self) -> str:
         """The text that a model or an MCP client may read: a general sentence, or a message written for a model."""
         return str(self) if self._public is None else self._public
 
@@ -175,6 +169,12 @@ class TookTooLongError(ToolSearchError):
     """Work that did not end within its timeout. Not a `TimeoutError`, which the work itself may raise."""
 
     _public = "It did not end in time."
+
+
+class NoFreeThreadError(ToolSearchError):
+    """Work that cannot start, because threads that were given up, e.g. after a timeout, never end."""
+
+    _public = "Too many earlier calls are still running. Try again later."
 
 
 def public_text(error: BaseException) -> str:
