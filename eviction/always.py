@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ..fork import new_lock
+from ..shared.fork import new_lock
 
 __all__ = ["AlwaysEvict"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ..errors import ConfigurationError
-from ..fork import new_lock
+from ..shared.fork import new_lock
 from .protocols import EvictionStrategy, validate_strategy
 
 __all__ = ["CompositeEviction"]

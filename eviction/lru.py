@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from cachetools import LRUCache
 
 from ..errors import ConfigurationError
-from ..fork import new_lock
+from ..shared.fork import new_lock
 
 __all__ = ["LruEviction"]
 

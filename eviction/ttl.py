@@ -18,7 +18,7 @@ from datetime import timedelta
 from cachetools import TTLCache
 
 from ..errors import ConfigurationError
-from ..fork import new_lock
+from ..shared.fork import new_lock
 
 __all__ = ["TtlEviction"]
 

@@ -22,8 +22,8 @@ DATA = {"__pycache__", "data", "results"}
 
 # From the bottom. A package imports only from the lines below its own: here, the lines above it.
 LAYERS = """
-errors fork
-text lru_cache
+errors shared
+text
 serialization
 messages
 indexes eviction

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
 
-from ...fork import new_lock
+from ...shared.fork import new_lock
 from ..reference import ToolReference
 from ..text.analysis import analyze, compound_term
 from ..text.identifiers import identifier_key

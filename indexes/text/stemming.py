@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ...fork import new_lock
+from ...shared.fork import new_lock
 
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 
-from ...fork import new_lock
+from ...shared.fork import new_lock
 
 __all__ = ["Backoff"]
 

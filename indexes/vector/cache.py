@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ConfigurationError
-from ...fork import new_lock
+from ...shared.fork import new_lock
 from ...text.logs import log_event
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...errors import ConfigurationError, IndexingError, MissingExtraError
-from ...fork import new_lock
+from ...shared.fork import new_lock
 from .backoff import Backoff
 from .cache import coerce_cache_folder
 from .huggingface import find_refusal, is_hub_reachable, is_offline, is_valid_name

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Final
 
 from ..errors import MissingExtraError
-from ..fork import new_lock
+from ..shared.fork import new_lock
 
 __all__ = ["ENCODINGS", "is_available", "load_encoder"]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from cachetools import LRUCache
 
 from ..chat.tokens import TokenCounter
-from ..fork import new_lock
+from ..shared.fork import new_lock
 from ..tools.tool_type import Tool
 from .sessions.tool_set import ToolSet
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..fork import new_lock
 from ..messages import Message
+from ..shared.fork import new_lock
 from .repository import SessionKey, sorted_keys
 
 __all__ = ["InMemoryRepository"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..fork import new_lock
+from ..shared.fork import new_lock
 
 if TYPE_CHECKING:
     from sqlite3 import Connection

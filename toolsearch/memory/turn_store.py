@@ -9,9 +9,9 @@ from typing import Any
 
 from ..chat.turn_record import TurnRecord
 from ..errors import MemoryStoreError
-from ..fork import new_lock
 from ..loop.effects import Effect, Perform
 from ..messages import AssistantMessage, Message
+from ..shared.fork import new_lock
 from .chat_memory import ChatMemory
 from .repository import SessionKey
 from .turns import drop_unpaired, without_system

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import ConfigurationError
-from ..fork import new_lock
+from ..shared.fork import new_lock
 
 __all__ = ["FakeClock"]
 

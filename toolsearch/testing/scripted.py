@@ -12,8 +12,8 @@ from ..chat.events import ChatChunk
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import AsyncCallableError, ConfigurationError, ToolSearchError
-from ..fork import new_lock
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
+from ..shared.fork import new_lock
 from ..text import short_repr
 
 __all__ = ["ScriptExhaustedError", "ScriptedAnswer", "ScriptedChatModel", "ScriptedStream", "estimate_usage"]

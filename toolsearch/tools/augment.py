@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from ..errors import ConfigurationError
-from ..fork import new_lock
+from ..shared.fork import new_lock
 from .collect import ToolLike, expand_tools, resolve_tools
 from .definition.signature import is_async
 from .predicates import evaluate_predicate

@@ -6,8 +6,8 @@ from threading import Event
 from weakref import WeakValueDictionary
 
 from ...errors import IndexingError
-from ...fork import new_lock, reset_in_child
 from ...indexes.protocols import DegradableSearcher, ToolIndex, ToolSearcher
+from ...shared.fork import new_lock, reset_in_child
 from .tool_set import ToolSet
 
 __all__ = ["SearcherCache", "SearcherHandle"]

@@ -10,11 +10,11 @@ from functools import partial
 from ...errors import ConfigurationError
 from ...eviction import EvictionStrategy, LruEviction
 from ...eviction.protocols import validate_strategy
-from ...fork import new_lock, reset_in_child
 from ...indexes.protocols import ToolIndex
 from ...indexes.reference import ToolReference
 from ...indexes.registry import resolve_index
 from ...indexes.response import SearchMetadata, ToolSearchResponse
+from ...shared.fork import new_lock, reset_in_child
 from .lease import SessionLease, search_with
 from .record import SessionRecord
 from .request import ToolSearchRequest

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...errors import ConfigurationError, MissingExtraError
-from ...fork import new_lock, reset_in_child
+from ...shared.fork import new_lock, reset_in_child
 from ...text.secret import reveal
 
 if TYPE_CHECKING:

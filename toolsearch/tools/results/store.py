@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 from weakref import ref
 
-from ...fork import new_lock
+from ...shared.fork import new_lock
 from ..names import MAX_NAME_LENGTH
 from ..tool_type import Tool
 

@@ -14,7 +14,7 @@ from enum import Enum
 from itertools import count
 
 from ...errors import NoFreeThreadError
-from ...fork import new_lock, reset_in_child
+from ...shared.fork import new_lock, reset_in_child
 from .book import Book, Limits
 
 __all__ = ["FairSlots", "Slot", "current_slot"]

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
-from ...fork import reset_in_child
+from ...shared.fork import reset_in_child
 
 __all__ = ["start_in_thread"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from ...lru_cache import ByteLruCache
+from ...shared.lru_cache import ByteLruCache
 from ...text.logs import log_event
 from .compiled_schema import CompiledSchema
 from .feedback import violation_problems
