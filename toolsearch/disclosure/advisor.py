@@ -56,8 +56,9 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
     Args:
         index: An index, or the name of one: ``"regex"``, ``"bm25"``, ``"vector"``, ``"hybrid"`` or a plug-in's.
         instructions: Text that is appended once to the system message. An empty string appends nothing.
-        pinned: Tools that are sent in every round: a list of names, globs (``"core_*"``), sources
-            (``"source:github"``), `Tool`s and functions, or one predicate ``tool -> bool``.
+        pinned: Tools that are sent in every round: a list of names, globs (``"core_*"``), identities
+            (``"github::get_issue"``), sources (``"source:github"``), `Tool`s and functions, or one predicate
+            ``tool -> bool``.
         eviction: The strategy that evicts sessions. By default, the least recently used above 1,000 are evicted.
         session_key: The session of a request, by default its tenant and session id. None means a session of one turn.
         token_counter: Counts tokens for `reveal_all_below` and `reply.tool_search`. By default, a built-in estimate.

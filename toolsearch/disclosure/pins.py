@@ -28,8 +28,8 @@ class PinnedTools:
     """A rule for pinned tools: names, globs, sources, tools and functions, or one predicate.
 
     Args:
-        pins: A list of names, globs (``"core_*"``), sources (``"source:github"``), `Tool`s and functions, or one
-            predicate ``tool -> bool``.
+        pins: A list of names, globs (``"core_*"``), identities (``"github::get_issue"``), sources
+            (``"source:github"``), `Tool`s and functions, or one predicate ``tool -> bool``.
 
     Raises:
         ConfigurationError: If a pin is something else, or the predicate cannot be called with a tool.
@@ -81,5 +81,8 @@ def _matches(pin: Pin, tool: Tool) -> bool:
     if isinstance(pin, str):
         if pin.startswith(_SOURCE_PREFIX):
             return tool.source is not None and fnmatchcase(tool.source, pin.removeprefix(_SOURCE_PREFIX))
-        return fnmatchcase(tool.name, pin) or fnmatchcase(tool.original_name, pin)
-    return tool is pin or tool.original_name == pin.original_name if isinstance(pin, Tool) else tool.fn == pin
+        if "::" in pin:
+            return fnmatchcase(tool.identity, pin)
+        # A server chooses the own names of its tools, so they match nothing.
+        return fnmatchcase(tool.name, pin) or (tool.source is None and fnmatchcase(tool.original_name, pin))
+    return tool.identity == pin.identity if isinstance(pin, Tool) else tool.fn == pin

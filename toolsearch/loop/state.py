@@ -34,6 +34,7 @@ class LoopState:
         memory: The memory inside the loop that stores this turn, or None if there is none.
         send_history: Whether each round sends the whole turn so far. Otherwise it sends only the new messages.
         own_tools: Tools of the loop itself, such as the search tool, by name. The tool filter does not apply to them.
+        runnable: The tools that may run in this round, by name, as `tool_for` finds them. Set before `before_tool`.
         extra: Values that subclasses keep during the turn, under names of their own.
 
     Example:
@@ -59,11 +60,19 @@ class LoopState:
     memory: TurnMemory | None = None
     send_history: bool = True
     own_tools: dict[str, Tool] = field(default_factory=dict)
+    runnable: Mapping[str, Tool] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
 
     def may_have(self, tool: Tool) -> bool:
         """Return whether the session may have a tool now. The filter can be slow."""
         return self.own_tools.get(tool.name) is tool or self.guard.admits(tool)
+
+    def tool_for(self, call: ToolCall) -> Tool | None:
+        """Return the tool that a call of this round runs, or None if there is none.
+
+        Decide by it in `before_tool`, e.g. by `Tool.source` and `Tool.identity`.
+        """
+        return self.runnable.get(call.name)
 
     @property
     def earlier(self) -> Sequence[Message]:

@@ -148,7 +148,7 @@ class ToolCallingAdvisor:
         """Return None to run a call, or a string that answers it instead.
 
         Called before each tool runs, also in `ChatClient.run_tools`. To ask a person, yield ``Perform(ask)`` and use
-        its result.
+        its result. ``state.tool_for(call)`` is the tool, with its source and identity.
         """
         return None
 
@@ -241,6 +241,7 @@ class ToolCallingAdvisor:
         if self._resolver is not None:
             state.resolved = yield Perform(partial(_resolve, self._resolver, state.request, calls))
             tools = {**state.resolved, **tools}
+        state.runnable = tools
         if state.intercept is not None:
             # It can be slow: to find the closest names among thousands, or to ask a person.
             answers |= yield Perform(partial(_intercept_calls, state.intercept, calls, set(answers)))
