@@ -201,6 +201,14 @@ def test_types_in_public_signatures_can_be_imported_from_a_public_package() -> N
     assert missing == set()
 
 
+@pytest.mark.parametrize("package", PUBLIC)
+def test_tab_completion_shows_every_name(package: str) -> None:
+    """Names that are imported on first use are listed too."""
+    code = f"import {package} as module; print(*sorted({{*module.__all__}} - {{*dir(module)}}))"
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert result.stdout.split() == []
+
+
 def test_every_error_is_exported_and_has_the_common_root() -> None:
     from toolsearch import errors
 

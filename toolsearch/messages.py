@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Media(Serializable):
     """An image, audio clip or other binary part of a message.
 
@@ -44,6 +44,11 @@ class Media(Serializable):
     data: bytes = b""
     url: str | None = None
     name: str | None = None
+
+    def __repr__(self) -> str:
+        named = {"url": self.url, "name": self.name}
+        given = "".join(f", {key}={value!r}" for key, value in named.items() if value is not None)
+        return f"Media({self.mime_type!r}, <{len(self.data)} bytes>{given})"
 
 
 @dataclass(frozen=True, slots=True)

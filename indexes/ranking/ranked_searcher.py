@@ -48,6 +48,9 @@ class RankedSearcher:
         # Not a base class: a hybrid index would fuse scores of an unknown scale instead of ranks.
         self._searcher = _FunctionSearcher(Catalog(tools), score, search_type)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._searcher.tools)} tools>"
+
     def search(self, query: str, *, max_results: int = 5, category: str | None = None) -> ToolSearchResponse:
         """Return the tools that match a query, best first.
 

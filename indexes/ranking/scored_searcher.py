@@ -38,6 +38,9 @@ class ScoredSearcher(ABC):
         self._catalog = catalog
         self._search_type = search_type
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._catalog)} tools>"
+
     @property
     def tools(self) -> tuple[ToolReference, ...]:
         """The tools searched, in order of name. Positions in `Scores` are positions in this tuple."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -175,3 +176,17 @@ def test_concurrent_requests_take_different_steps():
         texts = list(pool.map(lambda _: model.call(REQUEST).text, range(200)))
     assert sorted(texts, key=int) == [str(n) for n in range(200)]
     assert len(model.requests) == 200
+
+
+def test_an_endless_script_is_read_step_by_step() -> None:
+    model = ScriptedChatModel(itertools.chain(["first"], itertools.repeat("again")))
+    assert [model.call(REQUEST).text for _ in range(3)] == ["first", "again", "again"]
+    assert model.remaining == 1
+
+
+def test_a_generator_can_be_a_script() -> None:
+    model = ScriptedChatModel(text for text in ("one", "two"))
+    assert [model.call(REQUEST).text for _ in range(2)] == ["one", "two"]
+    with pytest.raises(ScriptExhaustedError, match="the script has 2 steps, but request 3 was received"):
+        model.call(REQUEST)
+    assert model.remaining == 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ..messages import AssistantMessage, Message, ToolCall, Usage
 from ..serialization import NOT_SERIALIZED, Serializable
+from ..text import short_repr
 from .limits import ReachedLimit
 from .search_report import ToolSearchReport
 
@@ -23,8 +24,10 @@ else:  # a TypeVar with a default needs Python 3.13; only type checkers use the 
 
 __all__ = ["ChatResponse", "OutputT"]
 
+MAX_REPR_CHARACTERS = 200
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ChatResponse(Serializable, Generic[OutputT]):
     """The answer of a model, or of an advisor in its place. Immutable; `replace` makes a changed copy.
 
@@ -67,6 +70,17 @@ class ChatResponse(Serializable, Generic[OutputT]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))
         object.__setattr__(self, "candidates", tuple(self.candidates))
+
+    def __repr__(self) -> str:
+        facts: dict[str, object] = {"text": short_repr(self.text, MAX_REPR_CHARACTERS)}
+        if self.tool_calls:
+            facts["tool_calls"] = [call.name for call in self.tool_calls]
+        if self.output is not None:
+            facts["output"] = short_repr(self.output, MAX_REPR_CHARACTERS)
+        facts |= {"finish_reason": repr(self.finish_reason), "messages": len(self.messages), "tokens": self.usage.total}
+        if self.tool_search is not None:
+            facts["tool_search"] = self.tool_search
+        return f"{type(self).__name__}({', '.join(f'{name}={fact}' for name, fact in facts.items())})"
 
     @classmethod
     def from_text(cls, text: str, **fields: Any) -> ChatResponse[Any]:

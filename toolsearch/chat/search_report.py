@@ -28,7 +28,7 @@ class SearchRecord(Serializable):
     category: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolSearchReport(Serializable):
     """Effects of tool search in one turn; token counts are by `counter`.
 
@@ -50,6 +50,12 @@ class ToolSearchReport(Serializable):
     tokens_avoided: int = 0
     tokens_spent: int = 0
     counter: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(tokens_saved={self.tokens_saved}, tokens_avoided={self.tokens_avoided}, "
+            f"tokens_spent={self.tokens_spent}, searches={len(self.searches)}, revealed={list(self.revealed)})"
+        )
 
     @property
     def tokens_saved(self) -> int:

@@ -164,6 +164,10 @@ class ChatClient:
         named = name_tools(tool for tool in self._tools if isinstance(tool, Tool))  # reports a wrong name now
         self._log_start(named)
 
+    def __repr__(self) -> str:
+        advisors = ", ".join(type(advisor).__name__ for advisor in self.advisors)
+        return f"{type(self).__name__}({self.model!r}, tools={len(self._tools)}, advisors=[{advisors}])"
+
     def _log_start(self, tools: Sequence[Tool]) -> None:
         """Log the active advisor and index, so that a setting without effect is noticed."""
         loop = build_chain(self.advisors, tool_calling=True).loop

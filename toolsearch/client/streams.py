@@ -11,6 +11,7 @@ from ..chat.responses import ChatResponse, OutputT
 from ..errors import StreamStateError
 from ..loop.drivers import adrive, drive
 from ..loop.turn import Turn as _Turn  # streams are created by a client only
+from ..text import short_repr
 
 __all__ = ["AsyncChatStream", "ChatStream"]
 
@@ -41,6 +42,11 @@ class _Stream(Generic[OutputT]):
         tool call has a result, so the messages can be sent again. It is `response` once the turn is complete.
         """
         return self._turn.partial()
+
+    def __repr__(self) -> str:
+        if self._turn.response is not None:
+            return f"<{type(self).__name__}: finished, {short_repr(self._turn.response.text)}>"
+        return f"<{type(self).__name__}: {'started' if self._started else 'not started'}>"
 
     def _start(self) -> None:
         if self._started:

@@ -128,6 +128,10 @@ class ToolCallingAdvisor:
         self.send_history = send_history
         self._resolver = resolver if resolve_fallback else None
 
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name}={value}" for name, value in self.describe().items() if name != "advisor")
+        return f"{type(self).__name__}({facts})"
+
     def describe(self) -> dict[str, str]:
         """Return what is active, for the log."""
         return {"advisor": type(self).__name__}

@@ -68,6 +68,9 @@ class MemoryAdvisor:
         """Return a recorder of one turn, for a tool-calling loop outside this advisor."""
         return LoopRecorder(self.memory, keep_partial=self.keep_partial)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.memory!r}, order={self.order})"
+
     def advise(self, request: ChatRequest) -> AdvisorFlow:
         """Send the stored conversation with the request, and store the turn when it has succeeded."""
         recorder = request.memory

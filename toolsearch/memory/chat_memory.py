@@ -57,6 +57,10 @@ class ChatMemory:
         self.repository = repository
         self.window = window
 
+    def __repr__(self) -> str:
+        window = "" if self.window is None else f", window={type(self.window).__name__}"
+        return f"{type(self).__name__}({self.repository!r}{window})"
+
     def messages(self, session_id: str, *, tenant_id: str | None = None) -> tuple[Message, ...]:
         """Return the whole stored conversation, oldest message first."""
         return tuple(_sync_result(self.repository.load(_session_key(session_id, tenant_id))))

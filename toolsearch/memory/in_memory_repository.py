@@ -26,6 +26,9 @@ class InMemoryRepository:
         self._conversations: dict[SessionKey, list[Message]] = {}
         self._lock = new_lock()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._conversations)} conversations>"
+
     def load(self, key: SessionKey) -> Sequence[Message]:
         """Return the conversation, oldest message first; empty if there is none."""
         with self._lock:

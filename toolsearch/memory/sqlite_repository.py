@@ -79,6 +79,9 @@ class SqliteRepository:
         # Closes the connections of a dropped repository; otherwise Python warns about unclosed resources.
         self._finalizer = weakref.finalize(self, self._connections.close)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
     def load(self, key: SessionKey) -> Sequence[Message]:
         """Return the conversation, oldest message first; empty if there is none."""
         with self._connection() as connection:

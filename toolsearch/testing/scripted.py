@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeGuard, Union, cast
 
@@ -87,7 +87,8 @@ class ScriptedChatModel:
     thread-safe: each request takes one step.
 
     Args:
-        script: The steps, one for each request, or one callable that answers every request.
+        script: The steps, one for each request, or one callable that answers every request. An iterator is read step by
+            step, so it may be endless.
         usage: The usage of each response, or a function that computes it. The default is `estimate_usage`. A
             `ChatResponse` in the script keeps its own usage.
         supports_output_schema: Whether requests for structured output contain the schema, as in `ChatModel`.
@@ -117,7 +118,10 @@ class ScriptedChatModel:
             script = [script]
         # The steps are checked when they are used; a precise type would reject lists of mixed steps.
         self._endless = cast("ScriptedAnswer", script) if callable(script) else None
-        self._steps = () if callable(script) else tuple(cast("Iterable[ScriptedAnswer]", script))
+        steps: Iterable[Any] = () if callable(script) else tuple(script) if isinstance(script, Sized) else script
+        self._script = iter(steps)
+        self._steps: int | None = len(steps) if isinstance(steps, tuple) else None
+        self._exhausted = False
         self._usage = usage if usage is not None else estimate_usage
         self.supports_output_schema = supports_output_schema
         self._lock = new_lock()
@@ -127,8 +131,10 @@ class ScriptedChatModel:
 
     @property
     def remaining(self) -> int:
-        """The number of unused steps of the script."""
-        return max(0, len(self._steps) - len(self.requests))
+        """The number of unused steps of the script. An iterator counts as one step until its end."""
+        if self._steps is None:
+            return int(not self._exhausted)
+        return max(0, self._steps - len(self.requests))
 
     def call(self, request: ChatRequest) -> ChatResponse:
         """Return the next answer of the script."""
@@ -157,15 +163,17 @@ class ScriptedChatModel:
     def _next(self, request: ChatRequest) -> ScriptedAnswer:
         with self._lock:
             self.requests.append(request)
+            if self._endless is not None:
+                return self._endless
+            for step in self._script:
+                return cast("ScriptedAnswer", step)
+            self._exhausted = True
             number = len(self.requests)
-        if self._endless is not None:
-            return self._endless
-        if number > len(self._steps):
-            steps = f"{len(self._steps)} step{'' if len(self._steps) == 1 else 's'}"
-            raise ScriptExhaustedError(
-                f"the script has {steps}, but request {number} was received{_describe_last(request)}"
-            )
-        return self._steps[number - 1]
+            steps = number - 1 if self._steps is None else self._steps
+        raise ScriptExhaustedError(
+            f"the script has {steps} step{'' if steps == 1 else 's'}, "
+            f"but request {number} was received{_describe_last(request)}"
+        )
 
     def _whole(self, request: ChatRequest, answer: ScriptedAnswer) -> ChatResponse:
         """Return the answer as one response, or raise its error."""
