@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias, overload
 
@@ -25,6 +25,10 @@ __all__ = [
 ]
 
 
+_WRITE_MEDIA = 'Media("image/png", data)'
+_WRITE_RESULT = "ToolMessage(call.id, call.name, text)"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Media(Serializable):
     """An image, audio clip or other binary part of a message.
@@ -35,6 +39,9 @@ class Media(Serializable):
         url: An address from which the provider fetches the content.
         name: The name of the file, for providers that show it to the model.
 
+    Raises:
+        ConfigurationError: If an argument has another type.
+
     Example:
         >>> Media("image/png", url="https://example.org/a.png").data
         b''
@@ -44,6 +51,14 @@ class Media(Serializable):
     data: bytes = b""
     url: str | None = None
     name: str | None = None
+
+    def __post_init__(self) -> None:
+        _validate_strings(self, _WRITE_MEDIA, "mime_type")
+        _validate_strings(self, _WRITE_MEDIA, "url", "name", optional=True)
+        data: Any = self.data
+        if isinstance(data, bytearray | memoryview):
+            object.__setattr__(self, "data", bytes(data))
+        _validate_field(self, _WRITE_MEDIA, "data", bytes, "bytes")
 
     def __repr__(self) -> str:
         named = {"url": self.url, "name": self.name}
@@ -116,6 +131,9 @@ class _Message(Serializable):
 class SystemMessage(_Message):
     """Instructions from the application.
 
+    Raises:
+        ConfigurationError: If `text` is not a string.
+
     Example:
         >>> SystemMessage("Be brief.").text
         'Be brief.'
@@ -124,13 +142,16 @@ class SystemMessage(_Message):
     role: ClassVar[str] = "system"
     text: str
 
+    def __post_init__(self) -> None:
+        _validate_strings(self, 'SystemMessage("...")', "text")
+
 
 @dataclass(frozen=True, slots=True)
 class UserMessage(_Message):
     """A message from the user. It starts a turn.
 
     Raises:
-        ConfigurationError: If `text` is not a string.
+        ConfigurationError: If `text` is not a string, or `media` not a list of `Media`.
 
     Example:
         >>> UserMessage("What is this?", (Media("image/png", b"..."),)).media[0].mime_type
@@ -142,8 +163,8 @@ class UserMessage(_Message):
     media: tuple[Media, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise ConfigurationError(f'text must be a string, got {short_repr(self.text)}; write UserMessage("...")')
+        _validate_strings(self, 'UserMessage("...")', "text")
+        _set_tuple(self, 'UserMessage("...", media=[medium])', "media", Media)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +178,9 @@ class AssistantMessage(_Message):
             before do not show it. Otherwise None. Memory stores it; providers never receive it, and it does not count
             in a comparison.
 
+    Raises:
+        ConfigurationError: If an argument has another type.
+
     Example:
         >>> AssistantMessage("It rains.").role
         'assistant'
@@ -168,7 +192,9 @@ class AssistantMessage(_Message):
     revealed: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
+        _validate_strings(self, 'AssistantMessage("...")', "text")
+        _set_tuple(self, "AssistantMessage(tool_calls=[call])", "tool_calls", ToolCall)
+        _set_tuple(self, "AssistantMessage(revealed=[identity])", "revealed", str, optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +215,9 @@ class ToolVersion(Serializable):
     identity: str
     fingerprint: str = ""
 
+    def __post_init__(self) -> None:
+        _validate_strings(self, 'ToolVersion("bank_pay", "bank::pay")', "name", "identity", "fingerprint")
+
 
 @dataclass(frozen=True, slots=True)
 class ToolMessage(_Message):
@@ -207,6 +236,9 @@ class ToolMessage(_Message):
         ran: Whether the tool ran. False for a call that was rejected before: by a limit, by the application, because
             the tool does not exist or because the arguments do not fit. Memory stores it; providers never receive it.
 
+    Raises:
+        ConfigurationError: If an argument has another type.
+
     Example:
         >>> ToolMessage("call_1", "weather", "rain").is_error
         False
@@ -221,6 +253,14 @@ class ToolMessage(_Message):
     revealed: tuple[str, ...] | None = field(default=None, repr=False)
     tools: tuple[ToolVersion, ...] = field(default=(), repr=False, compare=False)
     ran: bool = field(default=True, repr=False)
+
+    def __post_init__(self) -> None:
+        _validate_strings(self, _WRITE_RESULT, "tool_call_id", "name", "text")
+        _validate_field(self, _WRITE_RESULT, "is_error", bool, "True or False")
+        _validate_field(self, _WRITE_RESULT, "ran", bool, "True or False")
+        _set_tuple(self, "ToolMessage(..., media=[medium])", "media", Media)
+        _set_tuple(self, "ToolMessage(..., revealed=[name])", "revealed", str, optional=True)
+        _set_tuple(self, "ToolMessage(..., tools=[version])", "tools", ToolVersion)
 
     @classmethod
     def rejected(cls, call: ToolCall, text: str) -> ToolMessage:
@@ -300,3 +340,37 @@ def json_object(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+# A field of a wrong type would fail later and elsewhere: in a counter, a store or a provider.
+
+
+def _validate_field(owner: object, example: str, name: str, kind: type, what: str) -> None:
+    """Validate that a field has a type, `what` in words. `example` is what to write instead."""
+    value = getattr(owner, name)
+    if not isinstance(value, kind):
+        raise _wrong(name, what, value, example)
+
+
+def _validate_strings(owner: object, example: str, *names: str, optional: bool = False) -> None:
+    """Validate that fields are strings, or None if `optional`."""
+    for name in names:
+        value = getattr(owner, name)
+        if not isinstance(value, str) and not (optional and value is None):
+            raise _wrong(name, "a string or None" if optional else "a string", value, example)
+
+
+def _set_tuple(owner: object, example: str, name: str, kind: type, *, optional: bool = False) -> None:
+    """Make a field a tuple of `kind`, so that values with equal items are equal. Any iterable is accepted."""
+    value = getattr(owner, name)
+    if optional and value is None:
+        return
+    items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
+    if items is None or not all(isinstance(item, kind) for item in items):
+        raise _wrong(name, f"a list of {'strings' if kind is str else f'{kind.__name__} objects'}", value, example)
+    if items is not value:
+        object.__setattr__(owner, name, items)
+
+
+def _wrong(name: str, what: str, value: object, example: str) -> ConfigurationError:
+    return ConfigurationError(f"{name} must be {what}, got {short_repr(value)}; write {example}")

@@ -170,10 +170,8 @@ def normalized_bytes(text: str) -> bytes:
 
 def _error_message(pattern: str, error: Exception) -> str:
     cause = error.args[0] if error.args else ""
-    said = cause.decode("utf-8", "replace") if isinstance(cause, bytes) else str(cause)
-    fault, _, part = said.partition(": ")
     # re2 repeats a part of the pattern as it is, with its line breaks.
-    detail = f"{one_line(fault, _MAX_SHOWN_CHARACTERS)}: {short_repr(part, _MAX_SHOWN_CHARACTERS)}" if part else fault
+    detail = one_line(cause.decode("utf-8", "replace") if isinstance(cause, bytes) else str(cause))
     if _LOOK_AROUND.search(pattern):
         hint = "Look-ahead and look-behind are not supported; leave them out and search for what must be there."
     elif _BACK_REFERENCE.search(pattern):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,12 @@ import pytest
 from toolsearch import (
     AssistantMessage,
     ChatClient,
+    ChatMemory,
+    ConfigurationError,
+    Media,
+    MemoryAdvisor,
     Message,
+    SqliteRepository,
     Tool,
     ToolCall,
     ToolMessage,
@@ -171,3 +177,38 @@ def test_a_description_never_names_what_the_turn_may_not_have(change: str) -> No
     assert "the 2 that" in second if change == "one of two" else "mergers" not in second
     texts = "".join(message.text for message in model.requests[2].messages)
     assert change == "one of two" or "mergers" not in texts
+
+
+# Messages that are equal but for their representation, or that have fields of wrong types
+
+
+@pytest.mark.parametrize("kind", [list, iter, tuple])
+def test_a_conversation_given_again_is_neither_stored_nor_sent_twice(tmp_path: Path, kind: Any) -> None:
+    medium = Media("image/png", bytearray(b"png"))  # type: ignore[arg-type]  # accepted
+    with SqliteRepository(tmp_path / "chats.db") as repository:
+        memory = ChatMemory(repository)
+        model = ScriptedChatModel(lambda _request: "ok")
+        client = ChatClient(model, advisors=[MemoryAdvisor(memory)])
+        messages: list[Message] = []
+        for turn in range(3):
+            messages.append(UserMessage(f"Look {turn}", kind([medium])))
+            messages += client.call(messages=messages, session_id="s").messages
+        assert len(memory.messages("s")) == 6
+        assert len(model.requests[-1].messages) == 5
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"x", {"a": 1}, ["x"]])
+def test_a_message_with_a_wrong_field_is_never_made(wrong: Any) -> None:
+    made: list[Any] = []
+    for make in (
+        lambda: made.append(UserMessage(wrong)),
+        lambda: made.append(AssistantMessage(wrong)),
+        lambda: made.append(ToolMessage("1", "add", wrong)),
+        lambda: made.append(ToolMessage(wrong, "add", "3")),
+        lambda: made.append(UserMessage("Hi", [wrong])),
+        lambda: made.append(AssistantMessage("", [wrong])),  # type: ignore[arg-type]  # wrong on purpose
+        lambda: made.append(ToolMessage("1", "add", "3", tools=[wrong])),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ConfigurationError, match="; write "):
+            make()
+    assert made == []
