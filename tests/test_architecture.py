@@ -31,7 +31,7 @@ tools
 chat
 models observability
 loop
-disclosure memory output
+advisors disclosure memory output
 client mcp
 testing
 benchmarks
@@ -39,7 +39,7 @@ cli
 """
 LAYER = {name: number for number, line in enumerate(LAYERS.split("\n")) for name in line.split()}
 MAX_ENTRIES = 15
-MAX_ENTRIES_AT_THE_TOP = 20
+MAX_ENTRIES_AT_THE_TOP = 22
 
 
 def folders() -> Iterator[Path]:

@@ -35,6 +35,7 @@ ChatResponse
 ChatStream
 ConfigurationError
 DuplicateToolError
+Fallback
 InMemoryRepository
 IndexingError
 Media
@@ -44,8 +45,10 @@ Message
 MissingExtraError
 NoFreeThreadError
 OutputError
+Progress
 ProviderError
 ProviderProtocolError
+Retry
 RoundStarted
 SearchRecord
 Secret
@@ -79,6 +82,7 @@ tool
 
 PUBLIC = [
     "toolsearch",
+    "toolsearch.advisors",
     "toolsearch.benchmarks",
     "toolsearch.chat",
     "toolsearch.client",

@@ -4,6 +4,7 @@ This package exports what applications use. Types for authors of advisors, index
 packages of the first level, e.g. `toolsearch.loop` and `toolsearch.indexes`.
 """
 
+from .advisors import Fallback, Progress, Retry
 from .chat import (
     ChatChunk,
     ChatRequest,
@@ -69,6 +70,7 @@ __all__ = [
     "ChatStream",
     "ConfigurationError",
     "DuplicateToolError",
+    "Fallback",
     "InMemoryRepository",
     "IndexingError",
     "Media",
@@ -78,8 +80,10 @@ __all__ = [
     "MissingExtraError",
     "NoFreeThreadError",
     "OutputError",
+    "Progress",
     "ProviderError",
     "ProviderProtocolError",
+    "Retry",
     "RoundStarted",
     "SearchRecord",
     "Secret",

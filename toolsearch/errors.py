@@ -145,13 +145,25 @@ class ProviderError(ToolSearchError):
     Attributes:
         status: The HTTP status, or None if there was no HTTP response.
         retryable: Whether the same request can succeed later (429, 5xx, a broken connection).
+        retry_after: The seconds to wait before the next request, if the provider asks for it, or None.
+        retried: Whether the provider's SDK has already repeated the request, with its own delays.
     """
 
     _public = "The provider of the model failed."
 
-    def __init__(self, message: str, *, status: int | None = None, retryable: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        retried: bool = False,
+    ) -> None:
         self.status = status
         self.retryable = retryable
+        self.retry_after = None if retry_after is None else float(retry_after)
+        self.retried = retried
         super().__init__(message)
 
 

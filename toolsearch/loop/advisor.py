@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Protocol, runtime_checkable
 
-from ..chat.events import ChatChunk
+from ..chat.events import ChatChunk, StreamEvent
 from ..chat.requests import ChatRequest
 from ..errors import ConfigurationError
 from ..text import short_repr
 from .effects import AdvisorFlow
 
-__all__ = ["Advisor", "ChunkTransformer", "ChunkTransformerFactory", "ToolLoop", "is_tool_loop", "sort_advisors"]
+__all__ = [
+    "Advisor",
+    "ChunkTransformer",
+    "ChunkTransformerFactory",
+    "EventListener",
+    "ToolLoop",
+    "is_tool_loop",
+    "sort_advisors",
+]
 
 
 @runtime_checkable
@@ -103,6 +111,14 @@ def is_tool_loop(advisor: object) -> bool:
     if not isinstance(marked, bool):
         raise ConfigurationError(f"is_tool_loop must be True or False, got {marked!r} in {type(advisor).__name__}")
     return marked
+
+
+class EventListener(Protocol):
+    """Optional part of an `Advisor`: receives every event of a turn, in `call` and `acall` too."""
+
+    def on_event(self, event: StreamEvent) -> Awaitable[None] | None:
+        """Receive an event. It may be async in `acall` and `astream`. Exceptions are logged."""
+        ...
 
 
 def sort_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:

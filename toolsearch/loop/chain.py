@@ -9,21 +9,23 @@ from inspect import iscoroutine, isgenerator
 from typing import Any, TypeAlias, cast
 
 from ..chat.events import ChatChunk
+from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..chat.turn_record import TurnRecord, attach_response
 from ..errors import ConfigurationError
 from .advisor import Advisor, ChunkTransformer, ChunkTransformerFactory
-from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, Sleep, ToolBatchResult
+from .effects import AdvisorFlow, AskModel, Effect, Emit, Perform, RunTools, Sleep, ToolBatchResult
 
 __all__ = ["CallModel", "Chain", "ChunkPath", "Operation", "Show", "run_chain"]
 
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Operation: call the model. The result is its `ChatResponse`."""
+    """Operation: call a model, by default that of the client. The result is its `ChatResponse`."""
 
     request: ChatRequest
+    model: ChatModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,13 @@ def _split(held: Sequence[ChatChunk], text: str) -> tuple[ChatChunk, ...]:
     return tuple(chunks)
 
 
-def run_chain(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath | None, depth: int = 0) -> Chain:
+def run_chain(
+    advisors: Sequence[Advisor],
+    request: ChatRequest,
+    path: ChunkPath | None,
+    depth: int = 0,
+    model: ChatModel | None = None,
+) -> Chain:
     """Run the advisors from `depth` inwards, then the model. Yield the operations that the driver must perform.
 
     Args:
@@ -148,17 +156,18 @@ def run_chain(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath
         request: The request that the advisor at `depth` receives.
         path: Path of streamed text, or None if the turn is not streamed.
         depth: Number of advisors outside.
+        model: The model to ask instead of the client's.
     """
     if depth == len(advisors):
         if request.record is not None:
             request.record.begin_answer(request.messages)
-        response: ChatResponse = yield CallModel(request)
+        response: ChatResponse = yield CallModel(request, model)
         if request.record is not None:
             request.record.end_answer(response)
         if path is not None and response.streamed_in != path.turn_id:  # an answer that did not arrive in chunks
             response = yield from _show(path, request.record, response, path.show(depth, _split((), response.text)))
         return response
-    response = yield from _run_advisor(advisors, request, path, depth)
+    response = yield from _run_advisor(advisors, request, path, depth, model)
     if path is not None:
         response = yield from _show(path, request.record, response, path.accept(depth, response))
     return response
@@ -174,7 +183,9 @@ def _show(
     return response if response.streamed_in == path.turn_id else response.replace(streamed_in=path.turn_id)
 
 
-def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath | None, depth: int) -> Chain:
+def _run_advisor(
+    advisors: Sequence[Advisor], request: ChatRequest, path: ChunkPath | None, depth: int, model: ChatModel | None
+) -> Chain:
     advisor = advisors[depth]
     made: object = advisor.advise(request)
     if not isgenerator(made):
@@ -189,7 +200,7 @@ def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkP
         effect = next(flow)
         while True:
             try:
-                result = yield from _perform(advisors, request, effect, path, depth)
+                result = yield from _perform(advisors, request, effect, path, depth, model)
             except Exception as error:
                 if request.record is not None:
                     attach_response(error, request.record)
@@ -206,14 +217,22 @@ def _run_advisor(advisors: Sequence[Advisor], request: ChatRequest, path: ChunkP
 
 
 def _perform(
-    advisors: Sequence[Advisor], request: ChatRequest, effect: Effect, path: ChunkPath | None, depth: int
+    advisors: Sequence[Advisor],
+    request: ChatRequest,
+    effect: Effect,
+    path: ChunkPath | None,
+    depth: int,
+    model: ChatModel | None,
 ) -> Generator[Operation, Any, Any]:
+    if isinstance(effect, AskModel):
+        model = effect.model
+        effect = effect.request
     if isinstance(effect, ChatRequest):
         if path is not None:
             path.hold(depth, buffered=effect.buffered and not request.buffered)
         if effect.record is None and request.record is not None:  # an advisor made a new request
             effect = effect.replace(record=request.record)
-        response = yield from run_chain(advisors, effect, path, depth + 1)
+        response = yield from run_chain(advisors, effect, path, depth + 1, model)
         if request.record is not None:
             request.record.accept(response)
         return response

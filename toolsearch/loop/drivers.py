@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Generator
 from typing import Any, cast
 
 from ..chat.events import StreamEvent, ToolFinished, ToolStarted, TurnFinished
+from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..observability.observer import Span
@@ -17,6 +18,7 @@ from .chain import CallModel, Operation, Show
 from .effects import Emit, Perform, RunTools, Sleep, ToolBatchResult
 from .execution.batch import arun_batch, run_batch
 from .execution.interrupted import astore_unstored, store_unstored
+from .execution.listeners import anotify, notify
 from .execution.perform import aperform, perform
 from .model_stream import AsyncModelStream, ModelStream, expect_awaitable, expect_response
 from .turn import Turn
@@ -26,6 +28,10 @@ __all__ = ["adrive", "drive"]
 
 def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
     """Run a turn on the caller's thread and yield its events. Afterwards `turn.response` is set."""
+    return notify(turn.listeners, _drive(turn)) if turn.listeners else _drive(turn)
+
+
+def _drive(turn: Turn) -> Generator[StreamEvent, None, None]:
     try:
         operation = turn.start()
         while operation is not None:
@@ -47,13 +53,14 @@ def drive(turn: Turn) -> Generator[StreamEvent, None, None]:
 def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, Any]:
     match operation:
         case CallModel(request):
+            model = operation.model or turn.model
             yield turn.start_round(request)
-            with turn.start_round_span(request) as span:
+            with turn.start_round_span(request, model) as span:
                 if turn.streaming:
-                    response = yield from _stream(turn, request, span)
+                    response = yield from _stream(turn, model, request, span)
                 else:
                     with span.current():
-                        response = expect_response(turn.model.call(request), turn.model, request)
+                        response = expect_response(model.call(request), model, request)
                 span.result = response
             return response
         case Show(chunks):
@@ -77,25 +84,32 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
             return None
 
 
-def _stream(turn: Turn, request: ChatRequest, span: Span) -> Generator[StreamEvent, None, ChatResponse]:
-    with ModelStream(turn.model, request, span, turn.stream_id) as answer:
+def _stream(
+    turn: Turn, model: ChatModel, request: ChatRequest, span: Span
+) -> Generator[StreamEvent, None, ChatResponse]:
+    with ModelStream(model, request, span, turn.stream_id) as answer:
         for chunk in answer:
             yield from turn.pass_chunk(chunk)
     yield from turn.end_answer()
     return answer.response()
 
 
-async def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
+def adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
     """Run a turn on the running event loop (asyncio or trio) without blocking it, and yield its events."""
+    return anotify(turn.listeners, _adrive(turn)) if turn.listeners else _adrive(turn)
+
+
+async def _adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
     try:
         operation = turn.start()
         while operation is not None:
             try:
                 if isinstance(operation, CallModel) and turn.streaming:
                     # An async generator cannot use `yield from`, so the operation that streams is written here.
-                    yield turn.start_round(operation.request)
-                    with turn.start_round_span(operation.request) as span:
-                        async with AsyncModelStream(turn.model, operation.request, span, turn.stream_id) as answer:
+                    model, request = operation.model or turn.model, operation.request
+                    yield turn.start_round(request)
+                    with turn.start_round_span(request, model) as span:
+                        async with AsyncModelStream(model, request, span, turn.stream_id) as answer:
                             async for chunk in answer:
                                 for shown in turn.pass_chunk(chunk):
                                     yield shown
@@ -147,9 +161,10 @@ def _finished(operation: RunTools, batch: ToolBatchResult) -> tuple[StreamEvent,
 async def _aoperate(turn: Turn, operation: Operation) -> Any:
     match operation:
         case CallModel(request):
-            with turn.start_round_span(request) as span, span.current():
-                answer = await expect_awaitable(turn.model.acall(request), turn.model)
-                span.result = response = expect_response(answer, turn.model, request)
+            model = operation.model or turn.model
+            with turn.start_round_span(request, model) as span, span.current():
+                answer = await expect_awaitable(model.acall(request), model)
+                span.result = response = expect_response(answer, model, request)
                 return response
         case RunTools():
             turn.log_unknown_tools(operation)

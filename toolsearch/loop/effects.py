@@ -6,6 +6,7 @@ An advisor yields an effect and receives its result at the same place. An except
 effect             operation                                                                  result
 =================  =========================================================================  ====================
 `ChatRequest`      run the rest of the chain and the model; yield it again to run them again  `ChatResponse`
+`AskModel`         like `ChatRequest`, with another model than the client's                       `ChatResponse`
 `RunTools`         execute a batch of tool calls                                              `ToolBatchResult`
 `Perform`          call a function that may block, or await an async one                      its return value
 `Sleep`            wait on the client's clock                                                 None
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..chat.events import StreamEvent
+from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..messages import AssistantMessage, ToolCall, ToolMessage
@@ -29,7 +31,21 @@ if TYPE_CHECKING:
     from ..tools.results import ResultLimits
     from ..tools.tool_type import Tool
 
-__all__ = ["AdvisorFlow", "Effect", "Emit", "Perform", "RunTools", "Sleep", "ToolBatchResult"]
+__all__ = ["AdvisorFlow", "AskModel", "Effect", "Emit", "Perform", "RunTools", "Sleep", "ToolBatchResult"]
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Run the rest of the chain with another model than the client's.
+
+    Example:
+        >>> from toolsearch.testing import ScriptedChatModel
+        >>> AskModel(ChatRequest(messages=()), ScriptedChatModel(["Hello!"])).model.call(ChatRequest(messages=())).text
+        'Hello!'
+    """
+
+    request: ChatRequest
+    model: ChatModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +160,7 @@ class Emit:
     event: StreamEvent
 
 
-Effect: TypeAlias = ChatRequest | RunTools | Perform | Sleep | Emit
+Effect: TypeAlias = ChatRequest | AskModel | RunTools | Perform | Sleep | Emit
 """Anything that an advisor can yield."""
 
 AdvisorFlow: TypeAlias = Generator[Effect, Any, ChatResponse]

@@ -21,6 +21,7 @@ from .advisor import Advisor
 from .chain import Chain, ChunkPath, Operation, run_chain
 from .clock import Clock
 from .effects import Perform, RunTools
+from .execution.listeners import find_listeners
 
 __all__ = ["Turn"]
 
@@ -53,6 +54,7 @@ class Turn:
     Attributes:
         response: The response of the turn, or None until the turn is over.
         record: What happened in the turn so far.
+        listeners: Functions of advisors that receive every event.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Turn:
         self.clock = clock
         self.streaming = streaming
         self.response: ChatResponse | None = None
+        self.listeners = find_listeners(advisors)
         self.record = TurnRecord()
         self._error: Exception | None = None
         self._rounds = 0
@@ -143,10 +146,10 @@ class Turn:
             self._path.open(self._depth)
         return RoundStarted(self._rounds, request)
 
-    def start_round_span(self, request: ChatRequest) -> Span:
+    def start_round_span(self, request: ChatRequest, model: ChatModel) -> Span:
         """Start the span of the current round."""
         with self.current():
-            return start_span(self.observer, ObservedRound, request, self.model, self._rounds, self.streaming)
+            return start_span(self.observer, ObservedRound, request, model, self._rounds, self.streaming)
 
     def log_unknown_tools(self, batch: RunTools) -> None:
         """Warn of calls of tools that do not exist: of each name once, and of a bounded number in a turn."""

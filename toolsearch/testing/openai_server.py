@@ -82,7 +82,8 @@ class OpenAIWireServer:
     """A server on 127.0.0.1 that answers ``POST /v1/chat/completions`` from a script, streamed if requested.
 
     Use it as a context manager to test the requests of a model adapter. A step of the script is a `WireReply` or any
-    step of `ScriptedChatModel`. A callable step gets the `WireRequest`. A `ProviderError` is sent as its HTTP status.
+    step of `ScriptedChatModel`. A callable step gets the `WireRequest`. A `ProviderError` is sent as its HTTP status
+    and its `retry_after`.
 
     Args:
         script: The steps, one for each request, or one callable that answers every request.
@@ -155,7 +156,8 @@ class OpenAIWireServer:
         try:
             response = self._script.call(ChatRequest(messages=(), context={"answer": answer, "body": request.body}))
         except ProviderError as error:
-            return WireReply(status=error.status or 500, body=_error(str(error), "scripted"))
+            headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:g}"}
+            return WireReply(status=error.status or 500, body=_error(str(error), "scripted"), headers=headers)
         asked = request.json
         model = asked.get("model", "scripted")
         if not asked.get("stream"):

@@ -11,6 +11,7 @@ import openai
 
 from ...errors import ConfigurationError, ProviderError, ProviderProtocolError, ToolSearchError
 from ...text.secret import redact_urls
+from ..retry_after import parse_retry_after
 
 __all__ = ["provider_errors"]
 
@@ -20,7 +21,7 @@ _FINAL_KINDS = {"insufficient_quota", "billing_hard_limit_reached"}
 
 
 @contextmanager
-def provider_errors(model: str, *, reading: bool = False) -> Iterator[None]:
+def provider_errors(model: str, *, reading: bool = False, max_retries: int = 0) -> Iterator[None]:
     """Convert errors of the SDK and its transport to `ProviderError`, with the original as the cause.
 
     A missing key, and an argument that the SDK does not accept or cannot send, is a `ConfigurationError`.
@@ -28,6 +29,7 @@ def provider_errors(model: str, *, reading: bool = False) -> Iterator[None]:
     Args:
         model: The model's name, for the messages.
         reading: Whether a stream is being read. Then an error cannot be caused by the arguments.
+        max_retries: How often the SDK repeats a request. It does not repeat a stream that has begun.
     """
     try:
         yield
@@ -35,9 +37,9 @@ def provider_errors(model: str, *, reading: bool = False) -> Iterator[None]:
         raise ProviderProtocolError(f"{model}: {_text(error)}", status=error.status_code) from error
     except openai.APIConnectionError as error:
         cause = f" ({_text(error.__cause__)})" if error.__cause__ is not None else ""
-        raise ProviderError(f"{model}: {_text(error)}{cause}", retryable=True) from error
+        raise ProviderError(f"{model}: {_text(error)}{cause}", retryable=True, retried=max_retries > 0) from error
     except openai.APIError as error:
-        raise _from_api_error(model, error) from error
+        raise _from_api_error(model, error, max_retries) from error
     except openai.OpenAIError as error:
         raise ConfigurationError(f"{model}: {_text(error)}") from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -61,7 +63,7 @@ def _from_wrong_value(model: str, error: Exception, reading: bool) -> ToolSearch
     return ConfigurationError(f"{model}: {_text(error)}{hint}")
 
 
-def _from_api_error(model: str, error: openai.APIError) -> ProviderError:
+def _from_api_error(model: str, error: openai.APIError, max_retries: int) -> ProviderError:
     status = getattr(error, "status_code", None) or _status_in(error.code)
     kinds = {str(error.type), str(error.code)}
     transient = status in (408, 409, 429) or status >= 500 if status else bool(kinds & _RETRYABLE_KINDS)
@@ -69,7 +71,20 @@ def _from_api_error(model: str, error: openai.APIError) -> ProviderError:
     hint = ""
     if status in (400, 422) and "stream_options" in str(error):
         hint = "; for a server that does not support stream_options, make the model with stream_usage=False"
-    return ProviderError(f"{model}: {_text(error)}{hint}", status=status, retryable=retryable)
+    headers = error.response.headers if isinstance(error, openai.APIStatusError) else {}
+    return ProviderError(
+        f"{model}: {_text(error)}{hint}",
+        status=status,
+        retryable=retryable,
+        retry_after=parse_retry_after(headers),
+        retried=max_retries > 0 and isinstance(error, openai.APIStatusError) and _sdk_retries(error),
+    )
+
+
+def _sdk_retries(error: openai.APIStatusError) -> bool:
+    """Return whether the SDK repeats a request after this error."""
+    asked = error.response.headers.get("x-should-retry")
+    return asked == "true" or (asked != "false" and (error.status_code in (408, 409, 429) or error.status_code >= 500))
 
 
 def _status_in(code: Any) -> int | None:

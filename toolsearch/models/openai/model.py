@@ -119,24 +119,24 @@ class OpenAIChatModel:
 
     def call(self, request: ChatRequest) -> ChatResponse:
         """Return the answer."""
-        create, arguments = self._clients.for_sync().chat.completions.create, self._arguments(request)
-        with self._errors():
-            completion = create(**arguments)
+        client, arguments = self._clients.for_sync(), self._arguments(request)
+        with self._errors(max_retries=client.max_retries):
+            completion = client.chat.completions.create(**arguments)
         return response_of(completion, request.messages)
 
     async def acall(self, request: ChatRequest) -> ChatResponse:
         """Return the answer without blocking the event loop."""
         client, arguments = await self._clients.for_async(), self._arguments(request)
-        with self._errors():
+        with self._errors(max_retries=client.max_retries):
             completion = await client.chat.completions.create(**arguments)
         return response_of(completion, request.messages)
 
     def stream(self, request: ChatRequest) -> Iterator[ChatChunk | ChatResponse]:
         """Yield the chunks of the answer as they arrive, then the aggregate. Closing it closes the HTTP response."""
-        create, arguments = self._clients.for_sync().chat.completions.create, self._arguments(request, stream=True)
+        client, arguments = self._clients.for_sync(), self._arguments(request, stream=True)
         assembler = StreamAssembler(request.messages)
-        with self._errors():
-            source = create(**arguments)
+        with self._errors(max_retries=client.max_retries):
+            source = client.chat.completions.create(**arguments)
         try:
             while True:
                 with self._errors(reading=True):
@@ -153,7 +153,7 @@ class OpenAIChatModel:
         """Yield the chunks of the answer as they arrive, then the aggregate. Closing it closes the HTTP response."""
         client, arguments = await self._clients.for_async(), self._arguments(request, stream=True)
         assembler = StreamAssembler(request.messages)
-        with self._errors():
+        with self._errors(max_retries=client.max_retries):
             source = await client.chat.completions.create(**arguments)
         try:
             while True:
@@ -219,10 +219,10 @@ class OpenAIChatModel:
         return arguments | options
 
 
-def _convert_errors(model: str, *, reading: bool = False) -> AbstractContextManager[None]:
+def _convert_errors(model: str, *, reading: bool = False, max_retries: int = 0) -> AbstractContextManager[None]:
     from .errors import provider_errors
 
-    return provider_errors(model, reading=reading)
+    return provider_errors(model, reading=reading, max_retries=max_retries)
 
 
 def _validate_options(options: Mapping[str, Any]) -> None:
