@@ -15,6 +15,7 @@ from ..errors import ConfigurationError, ProviderError
 from ..loop.effects import AdvisorFlow, AskModel
 from ..messages import UserMessage
 from ..text import short_repr
+from ..text.logs import log_event
 from ..tools.predicates import evaluate_predicate, validate_predicate
 
 __all__ = ["Fallback"]
@@ -97,10 +98,10 @@ class Fallback:
             except ProviderError as error:
                 if position == len(self.models) or not self._may_switch(error, record):
                     raise
-                facts = {"error": type(error).__name__, "status": error.status, "model": position + 1}
+                facts = {"model": position + 1, "error_type": type(error).__name__, "status": error.status}
             position += 1
             record.notes[self] = position
-            logger.warning("toolsearch.fallback model=%(model)s error=%(error)s status=%(status)s", facts, extra=facts)
+            log_event(logger, logging.WARNING, "fallback", facts)
 
     def _may_switch(self, error: ProviderError, record: TurnRecord) -> bool:
         if record.has_run_tools() and not self.after_tools:

@@ -11,6 +11,7 @@ from ..chat.turn_record import TurnRecord
 from ..errors import ConfigurationError, ProviderError
 from ..loop.effects import AdvisorFlow, Sleep
 from ..text import short_repr
+from ..text.logs import log_event
 
 __all__ = ["Retry"]
 
@@ -93,12 +94,13 @@ class Retry:
                 blocked = record.has_run_tools(since=rounds_run) or (record.text_shown and not self.after_text)
                 if delay is None or blocked:
                     raise
-                facts = {"attempt": attempt, "seconds": delay, "error": type(error).__name__, "status": error.status}
-            logger.warning(
-                "toolsearch.retry attempt=%(attempt)s seconds=%(seconds).3g error=%(error)s status=%(status)s",
-                facts,
-                extra=facts,
-            )
+                facts = {
+                    "attempt": attempt,
+                    "seconds": delay,
+                    "error_type": type(error).__name__,
+                    "status": error.status,
+                }
+            log_event(logger, logging.WARNING, "retry", facts)
             yield Sleep(delay)
             attempt += 1
 

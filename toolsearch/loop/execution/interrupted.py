@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ...chat.turn_record import TurnRecord
+from ...text.logs import log_event
 from .perform import aperform, perform
 
 __all__ = ["astore_unstored", "store_unstored"]
@@ -62,10 +63,8 @@ def _attempt(store: Callable[[], Any]) -> None:
 
 
 def _log_error(error: Exception) -> None:
-    facts = {"error": type(error).__name__}
-    logger.error("toolsearch.turn_not_stored error=%(error)s", facts, extra=facts, exc_info=error)
+    log_event(logger, logging.ERROR, "turn_not_stored", error=error)
 
 
 def _log_timeout() -> None:
-    facts = {"seconds": STORE_TIMEOUT_SECONDS}
-    logger.error("toolsearch.turn_not_stored timeout=%(seconds)g", facts, extra=facts)
+    log_event(logger, logging.ERROR, "turn_not_stored", {"timeout": STORE_TIMEOUT_SECONDS})

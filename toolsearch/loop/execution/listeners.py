@@ -10,6 +10,7 @@ from typing import Any
 
 from ...chat.events import StreamEvent
 from ...errors import AsyncCallableError
+from ...text.logs import log_event
 from ...tools.definition.signature import origin
 
 __all__ = ["anotify", "find_listeners", "notify"]
@@ -68,5 +69,4 @@ def _call(listener: Listener, event: StreamEvent) -> Any:
 
 
 def _log(error: Exception) -> None:
-    facts = {"error": type(error).__name__}
-    logger.error("toolsearch.progress_failed error=%(error)s", facts, extra=facts, exc_info=error)
+    log_event(logger, logging.ERROR, "progress_failed", error=error)
