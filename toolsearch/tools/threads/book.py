@@ -20,6 +20,10 @@ class Waiter(Protocol):
 W = TypeVar("W", bound=Waiter)
 
 
+_KEPT_SHARE = 8
+"""One in so many slots is kept for tenants that have none."""
+
+
 class Counts:
     """Numbers of slots: all, by tenant, and by tenant and source."""
 
@@ -45,7 +49,8 @@ class Limits:
 
     Args:
         max_slots: The number of slots.
-        per_tenant: The largest number for one tenant. None: fewer than are free.
+        per_tenant: The largest number for one tenant. None: fewer than are free, without the eighth of all slots that
+            is kept for tenants that have none.
         per_source: The largest number for one source of a tenant. None: fewer than its tenant could still get.
     """
 
@@ -58,7 +63,12 @@ class Limits:
         """Return whether a source of a tenant gets another slot. Without a source, only the tenant counts."""
         free = self.max_slots - held.all
         of_tenant = held.by_tenant[tenant]
-        left = free - of_tenant if self.per_tenant is None else min(free, self.per_tenant - of_tenant)
+        if free <= 0 or not of_tenant:
+            return free > 0
+        if self.per_tenant is None:
+            left = free - self.max_slots // _KEPT_SHARE - of_tenant
+        else:
+            left = min(free, self.per_tenant - of_tenant)
         if source is None or left <= 0:
             return left > 0
         return held.by_source[tenant, source] < (left if self.per_source is None else self.per_source)

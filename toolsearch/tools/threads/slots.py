@@ -1,8 +1,8 @@
 """Fair slots: a bounded number of things that run at once, shared between tenants and sources.
 
 By default, a tenant gets a slot while it holds fewer than are free, and a source while it holds fewer than its tenant
-could still get. So one tenant alone can hold half of the slots, and one source a third. A tenant that holds none finds
-a free one, whatever the others do, unless there are about as many busy tenants as slots.
+could still get. So one tenant alone can hold almost half of the slots, and one source almost a third. An eighth is kept
+for tenants that hold none, so they find a free one whatever a few others do.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class FairSlots:
 
     Args:
         max_slots: The number of slots.
-        per_tenant: The largest number for one tenant. None: fewer than are free.
-        per_source: The largest number for one source of a tenant. None: fewer than its tenant could still get.
+        per_tenant: The largest number for one tenant. None: see above.
+        per_source: The largest number for one source of a tenant. None: see above.
     """
 
     def __init__(self, max_slots: int, per_tenant: int | None = None, per_source: int | None = None) -> None:

@@ -30,9 +30,10 @@ class ToolThreads:
     Args:
         max_threads: The largest number of tools that run in threads at once.
         per_tenant: The largest number for one tenant. None shares what is free: a tenant gets a thread while it has
-            fewer than are free. So one busy tenant has half of the threads, and each of two has a third.
+            fewer than are free, and one in eight threads is kept for tenants that have none. So one busy tenant alone
+            has 112 of 256 threads, and each of two has 74.
         per_source: The largest number for one source of a tenant: an MCP server, say, or a local function. None
-            shares in the same way: one busy source alone has a third of the threads.
+            shares in the same way: one busy source alone has 75 of 256 threads.
 
     Raises:
         ConfigurationError: If a number is not an integer of at least 1.
