@@ -19,6 +19,7 @@ from .search_report import SearchRecord, ToolSearchReport
 from .tokens import CounterName, EstimateTokenCounter, TiktokenCounter, TokenCounter, count_json, token_counter
 from .turn_memory import TurnMemory, TurnMemoryProvider
 from .turn_record import BatchRecord, TurnRecord, partial_response
+from .usage_limits import TokenPrice, TurnBudget, UsageLimits
 
 __all__ = [
     "BatchRecord",
@@ -39,14 +40,17 @@ __all__ = [
     "StructuredOutputError",
     "TiktokenCounter",
     "TokenCounter",
+    "TokenPrice",
     "ToolFilterFailed",
     "ToolFinished",
     "ToolSearchReport",
     "ToolStarted",
+    "TurnBudget",
     "TurnFinished",
     "TurnMemory",
     "TurnMemoryProvider",
     "TurnRecord",
+    "UsageLimits",
     "count_json",
     "event_from_dict",
     "partial_response",

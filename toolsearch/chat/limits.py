@@ -9,9 +9,11 @@ from ..serialization import Serializable
 
 __all__ = ["LimitKind", "ReachedLimit"]
 
-LimitKind: TypeAlias = Literal["calls_per_tool", "calls_total", "rounds_without_tool"]
+LimitKind: TypeAlias = Literal[
+    "calls_per_tool", "calls_total", "rounds_without_tool", "turn_tokens", "turn_cost", "session_tokens", "session_cost"
+]
 """``calls_per_tool``: calls of one tool. ``calls_total``: calls of all tools. ``rounds_without_tool``: rounds in a row
-in which the model called tools but none could run."""
+in which the model called tools but none could run. The others are budgets of `UsageLimits`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,4 +42,8 @@ _SENTENCES: dict[LimitKind, str] = {
     "calls_per_tool": "the limit of {number} calls of {tool} per turn is reached",
     "calls_total": "the limit of {number} tool calls per turn is reached",
     "rounds_without_tool": "no tool could run in {number} rounds in a row",
+    "turn_tokens": "the budget of {number} tokens of the turn is used up",
+    "turn_cost": "the budget of the turn is used up",
+    "session_tokens": "the budget of {number} tokens of the session is used up",
+    "session_cost": "the budget of the session is used up",
 }

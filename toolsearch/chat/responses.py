@@ -39,7 +39,8 @@ class ChatResponse(Serializable, Generic[OutputT]):
             exactly one.
         usage: Token counts, summed over the rounds of the turn.
         finish_reason: Why the turn ended: the provider's word (``stop``, ``length``, ``tool_calls``, ...),
-            ``return_direct`` or ``tool_call_limit``. A turn that did not end well has ``error`` or ``interrupted``.
+            ``return_direct``, ``tool_call_limit`` or ``usage_limit``. A turn that did not end well has ``error`` or
+            ``interrupted``.
         limit: The limit that ended the turn, or None.
         candidates: All answers if the provider returned several; `messages` contains the chosen one.
         tool_search: What tool search did in this turn; None without tool search.

@@ -128,6 +128,11 @@ class TurnRecord:
         return len(self._rounds)
 
     @property
+    def usage(self) -> Usage:
+        """The usage of all responses of the model so far, also of those that were rejected."""
+        return self._usage
+
+    @property
     def text_shown(self) -> str:
         """The text that the caller of a stream has received since the latest request to the model."""
         return "".join(self._shown)

@@ -51,9 +51,9 @@ def build_chain(advisors: Iterable[Advisor], *, tool_calling: bool) -> ClientCha
         loop = ToolCallingAdvisor()
         chain = sort_advisors((*chain, loop))
     if not tool_calling:
-        gate = [ToolGate(guard, loop.order)] if (guard := _guard_of(loop)).filters else []
+        gate = ToolGate(_guard_of(loop), loop.order, loop if isinstance(loop, ToolCallingAdvisor) else None)
         at = chain.index(loop)
-        chain = (*chain[:at], *gate, *chain[at + 1 :])
+        chain = (*chain[:at], gate, *chain[at + 1 :])
     return ClientChain(chain, loop)
 
 

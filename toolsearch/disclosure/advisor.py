@@ -17,9 +17,10 @@ from ..indexes.protocols import ToolIndex
 from ..loop.effects import Effect, Perform
 from ..loop.state import LoopState
 from ..loop.tool_calling import LoopOptions, ToolCallingAdvisor
-from ..messages import Message, SystemMessage, UserMessage
+from ..messages import Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from ..text import short_repr
 from ..tools.predicates import validate_predicate
+from ..tools.results.truncation import until_truncated
 from ..tools.tool_type import Tool
 from .advisor_turn import AdvisorTurn
 from .catalog import ToolCatalogCache
@@ -142,7 +143,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         state.extra[_TURN] = turn
         if turn.search_tool is not None:
             state.own_tools[SEARCH_TOOL] = turn.search_tool
-        state.intercept = lambda call: None if call.name in state.resolved else turn.intercept(call)
+        state.intercept = partial(_intercept, state, turn)
         if turn.search_tool is not None and self.instructions:
             return request.replace(messages=_add_instructions(request.messages, self.instructions))
         return request
@@ -186,6 +187,20 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         )
         return AdvisorTurn(disclosure, catalog, self._counter, self.instructions)
 
+    def session_of(self, request: ChatRequest) -> Hashable | None:
+        """Return the session of a request, by `session_key` if one was given."""
+        return super().session_of(request) if self._session_key is _tenant_and_session else self._session_key(request)
+
+    def tools_before_read_tool(self, state: LoopState, request: ChatRequest) -> frozenset[str] | None:
+        """Return the names of the tools that were revealed when a result was first cut."""
+        turn: AdvisorTurn | None = state.extra.get(_TURN)
+        if turn is None or turn.search_tool is None:
+            return None
+        conversation = until_truncated((*state.earlier, *state.request.messages))
+        if conversation:  # of a turn in another process
+            return turn.disclosure.names_after(conversation)
+        return frozenset(tool.name for tool in request.tools)
+
     def _key(self, session_id: str, tenant_id: str | None) -> Hashable:
         key = self._session_key(ChatRequest(messages=(), session_id=session_id, tenant_id=tenant_id))
         if key is None:
@@ -216,6 +231,12 @@ def _end_turn(turn: AdvisorTurn, is_stored: bool, error: type[BaseException] | N
     elif is_stored:
         turn.disclosure.roll_back()
     turn.disclosure.close()
+
+
+def _intercept(state: LoopState, turn: AdvisorTurn, call: ToolCall) -> ToolMessage | None:
+    """Answer a call that must not run, or return None. Tools of the resolver and of the loop are not searched for."""
+    is_own = call.name in state.own_tools and call.name != SEARCH_TOOL
+    return None if is_own or call.name in state.resolved else turn.intercept(call)
 
 
 def _tenant_and_session(request: ChatRequest) -> Hashable | None:

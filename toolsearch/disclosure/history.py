@@ -8,6 +8,7 @@ from itertools import groupby
 
 from ..chat.tokens import TokenCounter
 from ..messages import AssistantMessage, Message, ToolMessage, UserMessage
+from ..tools.names import RESERVED_NAMES
 from .reveals import Reveals
 from .sentences import SEARCH_TOOL
 from .sessions.record import SessionRecord
@@ -67,7 +68,7 @@ def replay_reveals(
 def _replay_batch(batch: Sequence[ToolMessage], record: SessionRecord, reveals: Reveals, tools: ToolSet) -> None:
     reveals.begin_round()
     for message in batch:
-        if message.name == SEARCH_TOOL:
+        if message.name in RESERVED_NAMES:
             continue
         called = _identities(message, (message.name,), tools)
         for identity in called:

@@ -194,6 +194,12 @@ class DisclosureTurn:
         """Hide what the turn revealed, because it failed and the conversation does not show it."""
         self._record.roll_back()
 
+    def names_after(self, conversation: Sequence[Message]) -> frozenset[str]:
+        """Return the names of the tools that the session is sent after a conversation, the search tool included."""
+        record = replay_reveals(conversation, self.settings, self.tools, self._pinned_tools, self._allows)
+        found = (self.tools.find(identity) for identity in record.revealed)
+        return frozenset((SEARCH_TOOL, *self._pinned, *(tool.name for tool in found if tool is not None)))
+
     def call(self, name: str) -> str | None:
         """Decide whether a call of the tool `name` runs: return None to run it, else the answer for the model.
 

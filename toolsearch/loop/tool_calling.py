@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Generator, Sequence
+from collections.abc import Callable, Collection, Container, Generator, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict
 
 from ..chat.events import ToolFilterFailed
+from ..chat.limits import ReachedLimit
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
+from ..chat.usage_limits import UsageLimits
 from ..errors import ConfigurationError
 from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage
 from ..text import short_repr
 from ..tools.argument_types import validate_type
 from ..tools.guard import ToolFilter, ToolGuard, TurnGuard
+from ..tools.names import READ_TOOL, RESERVED_NAMES
 from ..tools.predicates import evaluate_predicate, validate_predicate
+from ..tools.results.limits import ResultLimits
+from ..tools.results.store import RESULT_STORE, ResultStore
 from ..tools.tool_type import Tool
 from .call_counter import CallCounter
 from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, ToolBatchResult
+from .execution.long_results import add_read_tool, open_results
 from .hooks import Hook, run_hook
 from .limits import ToolCallLimits
 from .resolver import ToolResolver, validate_resolver
@@ -50,6 +56,10 @@ class LoopOptions(TypedDict, total=False):
     send_history: bool | None
     resolver: ToolResolver | None
     resolve_fallback: bool
+    max_result_tokens: float | None
+    max_result_media_bytes: float | None
+    result_store: ResultStore | None
+    usage_limits: UsageLimits | None
 
 
 class ToolCallingAdvisor:
@@ -79,6 +89,11 @@ class ToolCallingAdvisor:
         resolver: Lookup for tools that are not in the request.
         resolve_fallback: Whether tools that only `resolver` knows may run. Off by default, because the model can then
             call everything that the resolver knows.
+        max_result_tokens: Estimated tokens after which the text of a tool result is cut. The model can read the rest
+            with the tool `read_tool_result`, which is added to its tools when a result is cut. None sets no limit.
+        max_result_media_bytes: Bytes of media above which media of a tool result are left out. None sets no limit.
+        result_store: Keeps the rests of long results. By default, all clients of the process share one.
+        usage_limits: Budgets of tokens and cost for turns and sessions.
 
     Raises:
         ConfigurationError: If an argument cannot work.
@@ -109,6 +124,10 @@ class ToolCallingAdvisor:
         send_history: bool | None = None,
         resolver: ToolResolver | None = None,
         resolve_fallback: bool = False,
+        max_result_tokens: float | None = 25_000,
+        max_result_media_bytes: float | None = 20_000_000,
+        result_store: ResultStore | None = None,
+        usage_limits: UsageLimits | None = None,
     ) -> None:
         validate_predicate(should_continue, "should_continue", "response")
         if limits is not None:
@@ -119,7 +138,20 @@ class ToolCallingAdvisor:
             validate_resolver(resolver)
         if resolve_fallback and resolver is None:
             raise ConfigurationError("resolve_fallback=True needs a resolver; pass resolver=...")
+        if usage_limits is not None:
+            validate_type(
+                usage_limits,
+                UsageLimits,
+                "usage_limits",
+                "a UsageLimits",
+                "usage_limits=UsageLimits(turn_tokens=100_000)",
+            )
         self.order = order
+        self.result_limits = ResultLimits(max_tokens=max_result_tokens, max_media_bytes=max_result_media_bytes)
+        self.usage_limits = usage_limits
+        if result_store is not None:
+            validate_type(result_store, ResultStore, "result_store", "a ResultStore", "result_store=ResultStore()")
+        self.result_store = result_store or RESULT_STORE
         self.guard = ToolGuard(tool_filter)
         self.limits = limits or ToolCallLimits()
         self.raise_on_error = _coerce_error_types(raise_on_error)
@@ -178,8 +210,25 @@ class ToolCallingAdvisor:
         """
         with ExitStack() as resources:
             state = self._create_state(request, resources)
+            if state.session is not None:  # without a session, nobody could read a rest
+                open_results(state, self.result_limits, self.result_store, request.messages)
             allowed = yield from self._filter_tools(state, request)
+            allowed = yield from add_read_tool(state, allowed, self.tools_before_read_tool)
             return (yield from self._run_tools(state, allowed, calls, CallCounter(self.limits, request.messages)))
+
+    def send_once(self, request: ChatRequest) -> AdvisorFlow:
+        """Send one request within the budgets, for applications that drive the rounds themselves."""
+        with ExitStack() as resources:
+            state = self._create_state(request, resources)
+            if state.budget is not None and (limit := state.budget.reached()) is not None:
+                return end_by_limit(limit)
+            if state.session is not None:
+                open_results(state, self.result_limits, self.result_store, request.messages)
+            outgoing = yield from add_read_tool(state, request, self.tools_before_read_tool)
+            response: ChatResponse = yield outgoing
+            if state.budget is not None:
+                state.budget.count(outgoing, response)
+            return response
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
         """Run the loop."""
@@ -190,15 +239,22 @@ class ToolCallingAdvisor:
             if memory is not None and (yield from memory.open(request.session_id, request.tenant_id, record)):
                 state.memory = memory
             state.send_history = state.memory is None if self.send_history is None else self.send_history
+            open_results(state, self.result_limits, self.result_store, (*state.earlier, *request.messages))
             request = yield from self._filter_tools(state, request)
             request = yield from run_hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")
             while True:
-                state.round += 1
                 sent = len(state.produced)
                 if state.memory is not None:
                     state.memory.next_round(request.messages)
+                if state.budget is not None and (budget := state.budget.reached()) is not None:
+                    response = end_by_limit(budget)
+                    state.produced.append(response.message)
+                    break
+                state.round += 1
                 outgoing = yield from self._prepare_round(state, request, counter)
                 response = yield outgoing
+                if state.budget is not None:
+                    state.budget.count(outgoing, response)
                 response = yield from run_hook(self.after_call(state, response), ChatResponse, "after_call")
                 state.usage += response.usage
                 state.produced.append(response.message)
@@ -218,14 +274,31 @@ class ToolCallingAdvisor:
                 yield from state.memory.close(response.messages[sent:] or (response.message,))
             return response
 
+    def session_of(self, request: ChatRequest) -> Hashable | None:
+        """Return the session of a request within its tenant, or None. The rests of long results belong to it."""
+        return request.session_id
+
     def _create_state(self, request: ChatRequest, resources: ExitStack) -> LoopState:
-        return LoopState(request, self.guard.open(request.tool_context()), resources)
+        session = self.session_of(request)
+        state = LoopState(request, self.guard.open(request.tool_context()), resources, session=session)
+        if self.usage_limits is not None:
+            state.budget = self.usage_limits.open(request, session)
+            resources.callback(state.budget.settle)
+        return state
+
+    def tools_before_read_tool(self, state: LoopState, request: ChatRequest) -> frozenset[str] | None:
+        """Return the names of the tools before `read_tool_result`. None puts it at the end.
+
+        Called when a session first needs the tool. Later tools of the session follow after it. It may block.
+        """
+        return None
 
     def _prepare_round(
         self, state: LoopState, request: ChatRequest, counter: CallCounter
     ) -> Generator[Effect, Any, ChatRequest]:
         outgoing = yield from run_hook(self.before_call(state, request), ChatRequest, "before_call")
         outgoing = yield from self._filter_tools(state, outgoing)
+        outgoing = yield from add_read_tool(state, outgoing, self.tools_before_read_tool)
         return outgoing.replace(allow_tool_calls=False) if counter.exhausted else outgoing
 
     def _filter_tools(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
@@ -245,6 +318,8 @@ class ToolCallingAdvisor:
         if self._resolver is not None:
             state.resolved = yield Perform(partial(_resolve, self._resolver, state.request, calls))
             tools = {**state.resolved, **tools}
+        if READ_TOOL in state.own_tools:
+            tools[READ_TOOL] = state.own_tools[READ_TOOL]
         state.runnable = tools
         if state.intercept is not None:
             # It can be slow: to find the closest names among thousands, or to ask a person.
@@ -267,6 +342,7 @@ class ToolCallingAdvisor:
             raise_on_error=self.raise_on_error,
             on_error=self.on_error,
             message=_latest_answer(state),
+            results=state.results or self.result_limits,
         )
         counter.end_round(calls, batch.messages)
         return batch if limit is None else replace(batch, limit=limit)
@@ -280,7 +356,7 @@ def report_filter_failure(guard: TurnGuard) -> Generator[Effect, Any, None]:
 
 def _resolve(resolver: ToolResolver, request: ChatRequest, calls: Sequence[ToolCall]) -> dict[str, Tool]:
     """Return the called tools that only the resolver knows. The tools of the request win, sent or not."""
-    offered = {tool.name for tool in request.tools}
+    offered = {*(tool.name for tool in request.tools), *RESERVED_NAMES}
     found = {call.name: resolver.resolve(call.name) for call in calls if call.name not in offered}
     return {name: tool for name, tool in found.items() if tool is not None}
 
@@ -312,10 +388,14 @@ def _latest_answer(state: LoopState) -> AssistantMessage | None:
     return last if isinstance(last, AssistantMessage) else None
 
 
+def end_by_limit(limit: ReachedLimit, finish_reason: str = "usage_limit") -> ChatResponse:
+    """Return the response of a turn that a limit ends."""
+    return ChatResponse.from_text(f"The turn ended: {limit}.", finish_reason=finish_reason, limit=limit)
+
+
 def _end_without_model(response: ChatResponse, batch: ToolBatchResult) -> ChatResponse:
     """Return the response of a turn that ends without asking the model again."""
     if batch.limit is not None:
-        text = f"The turn ended: {batch.limit}."
-        return ChatResponse.from_text(text, finish_reason="tool_call_limit", limit=batch.limit, raw=response.raw)
+        return end_by_limit(batch.limit, "tool_call_limit").replace(raw=response.raw)
     text = "\n".join(message.text for message in batch.messages)
     return ChatResponse.from_text(text, finish_reason="return_direct", raw=response.raw)

@@ -7,7 +7,7 @@ from .collect import ToolLike, ToolProvider, collect_tools, name_tools
 from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolOptions, tool
 from .guard import FilterFailure, ToolFilter, ToolGuard, TurnGuard
-from .results import ResultLimits, convert_result
+from .results import ResultLimits, ResultStore, StoredResult, TurnResults, convert_result
 from .threads import ToolThreads
 from .tool_type import Tool
 
@@ -17,6 +17,8 @@ __all__ = [
     "FilterFailure",
     "ResultConverter",
     "ResultLimits",
+    "ResultStore",
+    "StoredResult",
     "Tool",
     "ToolContext",
     "ToolFilter",
@@ -27,6 +29,7 @@ __all__ = [
     "ToolThreads",
     "ToolVersion",
     "TurnGuard",
+    "TurnResults",
     "collect_tools",
     "convert_result",
     "load_catalog",

@@ -144,7 +144,7 @@ def test_a_result_that_is_longer_than_a_session_may_hold_is_not_kept() -> None:
 
 def test_the_oldest_results_of_a_session_are_removed_first() -> None:
     store = ResultStore(max_session_bytes=5_000)
-    handles = [store.put(("acme", "ann"), TOOL, "x" * 1_500, 100) for _ in range(3)]
+    handles = [store.put(("acme", "ann"), TOOL, letter * 1_500, 100) for letter in "abc"]
     assert [store.get(("acme", "ann"), handle) is not None for handle in handles if handle] == [False, True, True]
 
 

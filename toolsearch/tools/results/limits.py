@@ -12,7 +12,7 @@ from ...messages import Message, ToolMessage
 from ..definition.fields import MIN_RESULT_TOKENS
 from ..names import READ_TOOL
 from ..tool_type import Tool
-from .store import Announcement, ResultStore, SessionKey, StoredResult
+from .store import ResultStore, SessionKey, StoredResult
 from .truncation import cut_media, cut_text, evicted_text, fits, is_truncated
 
 __all__ = ["ResultLimits", "TurnResults"]
@@ -45,7 +45,7 @@ class ResultLimits:
         >>> message = ToolMessage("1", "list_files", "file.txt " * 1000)
         >>> limited = ResultLimits(max_tokens=100).limit(message, Tool("list_files"))
         >>> limited.text.splitlines()[-1][:45]
-        '[Truncated: characters 0 to 270 of 9,000. The'
+        '[Truncated: characters 0 to 288 of 9,000. The'
     """
 
     def __init__(self, *, max_tokens: float | None = 25_000, max_media_bytes: float | None = 20_000_000) -> None:
@@ -87,6 +87,12 @@ class TurnResults(ResultLimits):
 
     Attributes:
         read_tool: The tool that reads stored results of this session.
+
+    Example:
+        >>> turn = TurnResults(ResultLimits(max_tokens=100), ResultStore(), ("acme", "ann"), lambda result: False)
+        >>> _ = turn.limit(ToolMessage("1", "list_files", "file.txt " * 1000), Tool("list_files"))
+        >>> turn.needs_read_tool
+        True
     """
 
     def __init__(
@@ -108,7 +114,7 @@ class TurnResults(ResultLimits):
     def open(self, conversation: Iterable[Message]) -> None:
         """Begin the turn. The read tool is sent if it was sent before, here or as the conversation shows."""
         if self.max_tokens < math.inf:
-            self._needed = self._store.announced(self._key) is not None or any(map(is_truncated, conversation))
+            self._needed = self._store.is_announced(self._key) or any(map(is_truncated, conversation))
 
     @property
     def needs_read_tool(self) -> bool:
@@ -121,15 +127,19 @@ class TurnResults(ResultLimits):
         self._needed = self._needed or handle is not None
         return handle
 
-    def place(self, tools: Sequence[Tool], tools_before: Callable[[], frozenset[str] | None]) -> tuple[Tool, ...]:
+    @property
+    def is_placed(self) -> bool:
+        """True if the read tool has a place in the tool list of the session."""
+        return self._store.is_announced(self._key)
+
+    def place(self, tools: Sequence[Tool], tools_before: frozenset[str] | None = None) -> tuple[Tool, ...]:
         """Return the tools of a round with the read tool at its place in this session.
 
         Args:
             tools: The tools of the round.
-            tools_before: Returns the names of the tools before it, or None for the end. Called at the first time.
+            tools_before: The names of the tools before it, or None for the end, if it has no place yet.
         """
-        place = self._store.announced(self._key) or self._store.announce(self._key, tools_before())
-        at = _position(tools, place)
+        at = _position(tools, self._store.announce(self._key, tools_before))
         return (*tools[:at], self.read_tool, *tools[at:])
 
     def _read(self, handle: str, offset: int) -> str:
@@ -141,10 +151,10 @@ class TurnResults(ResultLimits):
         return cut_text(result.text, result.max_tokens, start=int(offset), handle=handle).text
 
 
-def _position(tools: Sequence[Tool], place: Announcement) -> int:
-    if place.tools_before is None:
+def _position(tools: Sequence[Tool], tools_before: frozenset[str] | None) -> int:
+    if tools_before is None:
         return len(tools)
-    return max((at for at, tool in enumerate(tools, 1) if tool.name in place.tools_before), default=0)
+    return max((at for at, tool in enumerate(tools, 1) if tool.name in tools_before), default=0)
 
 
 def _coerce_limit(name: str, value: float | None, minimum: float) -> float:

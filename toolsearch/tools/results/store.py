@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import hashlib
 import sys
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -14,7 +14,7 @@ from ...shared.fork import new_lock
 from ..names import MAX_NAME_LENGTH
 from ..tool_type import Tool
 
-__all__ = ["RESULT_STORE", "Announcement", "ResultStore", "SessionKey", "StoredResult"]
+__all__ = ["RESULT_STORE", "ResultStore", "SessionKey", "StoredResult"]
 
 SessionKey: TypeAlias = tuple[str | None, Hashable]
 """The tenant and the session."""
@@ -31,6 +31,11 @@ class StoredResult:
         max_tokens: The limit by which it was cut.
         identity: The identity of the tool that returned it.
         tool: A weak reference to the tool, so that a result does not keep a server running.
+
+    Example:
+        >>> tool = Tool("list_files")
+        >>> StoredResult("a long text", 100, tool.identity, ref(tool)).identity
+        'list_files'
     """
 
     text: str
@@ -39,18 +44,12 @@ class StoredResult:
     tool: ref[Tool]
 
 
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """The place of the read tool in the tool list of a session: after the tools with these names, or at the end."""
-
-    tools_before: frozenset[str] | None
-
-
 @dataclass(slots=True)
 class _Session:
     results: OrderedDict[str, StoredResult] = field(default_factory=OrderedDict)
     size: int = _SESSION_BYTES
-    announcement: Announcement | None = None
+    is_announced: bool = False
+    tools_before: frozenset[str] | None = None
 
 
 @dataclass(slots=True)
@@ -99,10 +98,13 @@ class ResultStore:
         added = sys.getsizeof(text)
         if added + _SESSION_BYTES > min(self._limits):
             return None
-        # A random handle: another process must not hold something else under it.
-        handle = f"{tool.name[:MAX_NAME_LENGTH]}/{secrets.token_hex(6)}"
+        # By content, so that equal results are equal for the model, and no process has another text under this handle.
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        handle = f"{tool.name[:MAX_NAME_LENGTH]}/{digest}"
         with self._lock:
             tenant, session = self._open(key)
+            if handle in session.results:
+                self._remove(tenant, session, handle)
             session.results[handle] = StoredResult(text, max_tokens, tool.identity, ref(tool))
             self._grow(tenant, session, added)
             self._enforce(tenant, session)
@@ -114,21 +116,25 @@ class ResultStore:
             session = self._find(key)
             return None if session is None else session.results.get(handle)
 
-    def announce(self, key: SessionKey, tools_before: frozenset[str] | None) -> Announcement:
-        """Note that the session is sent the read tool, after the tools with these names. The first note stays."""
+    def announce(self, key: SessionKey, tools_before: frozenset[str] | None = None) -> frozenset[str] | None:
+        """Note that the session is sent the read tool, after the tools with these names. None means at the end.
+
+        Returns:
+            The names of the first note of the session, which stays.
+        """
         with self._lock:
             tenant, session = self._open(key)
-            if session.announcement is None:
-                session.announcement = Announcement(tools_before)
+            if not session.is_announced:
+                session.is_announced, session.tools_before = True, tools_before
                 self._grow(tenant, session, sum(100 + len(name) for name in tools_before or ()))
                 self._enforce(tenant, session)
-            return session.announcement
+            return session.tools_before
 
-    def announced(self, key: SessionKey) -> Announcement | None:
-        """Return the note of `announce`, or None if the session is not sent the read tool."""
+    def is_announced(self, key: SessionKey) -> bool:
+        """Return whether the session is sent the read tool."""
         with self._lock:
             session = self._find(key)
-            return None if session is None else session.announcement
+            return session is not None and session.is_announced
 
     def discard(self, key: SessionKey) -> None:
         """Remove a session with its results."""
@@ -175,8 +181,10 @@ class ResultStore:
             self._evict_from(max(self._tenants.values(), key=lambda one: one.size))
 
     def _remove_oldest(self, tenant: _Tenant, session: _Session) -> None:
-        _, result = session.results.popitem(last=False)
-        size = sys.getsizeof(result.text)
+        self._remove(tenant, session, next(iter(session.results)))
+
+    def _remove(self, tenant: _Tenant, session: _Session, handle: str) -> None:
+        size = sys.getsizeof(session.results.pop(handle).text)
         session.size -= size
         self._shrink(tenant, size)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
-from ...messages import Media, ToolMessage
+from ...messages import Media, Message, ToolMessage
 from ...text import short_repr
 from ...text.tokens import CHARACTERS_PER_TOKEN, estimate_tokens
 from ..names import READ_TOOL, is_wire_name
 from .conversion import media_placeholder
 
-__all__ = ["Part", "cut_media", "cut_text", "evicted_text", "fits", "is_truncated", "note_of"]
+__all__ = ["Part", "cut_media", "cut_text", "evicted_text", "fits", "is_truncated", "note_of", "until_truncated"]
 
 _MIN_SHARE = 0.8
 _NOTE = re.compile(rf'\[Truncated: [^\[\]]*{READ_TOOL}\(handle="[^"\[\]]*", offset=\d+\)\.\]\Z')
@@ -103,6 +105,15 @@ def is_truncated(message: object) -> bool:
     if not isinstance(message, ToolMessage) or not message.text.endswith(").]"):
         return False
     return _NOTE.search(message.text[-_MAX_NOTE_CHARACTERS:]) is not None
+
+
+def until_truncated(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages up to the first truncated result and the other results of its round; none if none is."""
+    first = next((at for at, message in enumerate(messages) if is_truncated(message)), None)
+    if first is None:
+        return ()
+    results = takewhile(lambda message: isinstance(message, ToolMessage), messages[first:])
+    return (*messages[:first], *results)
 
 
 def _name_of(tool: str) -> str:
