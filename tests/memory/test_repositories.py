@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ from toolsearch import (
     ToolMessage,
     UserMessage,
 )
-from toolsearch.memory import SessionKey
+from toolsearch.memory import ConversationInfo, SessionKey
 from toolsearch.memory import sqlite_repository as sqlite_module
 from toolsearch.memory.encoding import FORMAT, decode_message, encode_message
 from toolsearch.testing import ChatMemoryRepositorySuite
@@ -157,7 +158,7 @@ def test_newer_schema_is_refused(path):
         lambda r: r.sessions(),
     ):
         with pytest.raises(
-            MemoryStoreError, match=r"schema version 99, .* up to 1: a newer version wrote it\. Upgrade"
+            MemoryStoreError, match=r"schema version 99, .* up to 2: a newer version wrote it\. Upgrade"
         ):
             act(SqliteRepository(path))
     connection = sqlite3.connect(path)
@@ -186,7 +187,7 @@ def test_older_schema_is_migrated_step_by_step(path, monkeypatch):
     assert done == ["column", "fill"]
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT note FROM toolsearch_messages").fetchall() == [("kept",), (None,)]
-    assert connection.execute("SELECT version FROM toolsearch_schema").fetchall() == [(3,)]
+    assert connection.execute("SELECT version FROM toolsearch_schema").fetchall() == [(len(sqlite_module.MIGRATIONS),)]
     connection.close()
 
 
@@ -486,3 +487,89 @@ def test_chat_memory_reads_compacts_and_deletes_conversations():
     for wrong in ("", " ", None):
         with pytest.raises(ConfigurationError, match="session_id"):
             memory.messages(wrong)
+
+
+class Calendar:
+    """A clock that tests move."""
+
+    def __init__(self):
+        self.day = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self):
+        return self.day
+
+    def pass_days(self, days):
+        self.day += timedelta(days=days)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def dated(request, path):
+    """A repository with a clock."""
+    calendar = Calendar()
+    if request.param == "memory":
+        yield InMemoryRepository(now=calendar), calendar
+    else:
+        with SqliteRepository(path, now=calendar) as repository:
+            yield repository, calendar
+
+
+def test_conversations_of_a_tenant_are_listed_latest_first(dated):
+    repository, calendar = dated
+    memory = ChatMemory(repository)
+    start = calendar.day
+    for session, tenant in (("a", "acme"), ("b", "acme"), ("c", None), ("d", "")):
+        memory.append(session, [UserMessage("Hi")], tenant_id=tenant)
+        calendar.pass_days(1)
+    memory.append("a", [UserMessage("again")], tenant_id="acme")
+    first, second = memory.conversations(tenant_id="acme")
+    assert first == ConversationInfo(SessionKey("a", "acme"), start, start + timedelta(days=4))
+    assert second == ConversationInfo(SessionKey("b", "acme"), *[start + timedelta(days=1)] * 2)
+    assert memory.conversations(tenant_id="acme", limit=1) == (first,)
+    assert [info.key for info in memory.conversations()] == [SessionKey("c")]
+    assert [info.key for info in memory.conversations(tenant_id="")] == [SessionKey("d", "")]
+    memory.delete("a", tenant_id="acme")
+    memory.replace("b", [], tenant_id="acme")
+    assert memory.conversations(tenant_id="acme") == ()
+
+
+def test_conversations_without_changes_are_deleted(dated):
+    repository, calendar = dated
+    memory = ChatMemory(repository)
+    for session in "abc":
+        memory.append(session, [UserMessage("Hi")], tenant_id=session)
+        calendar.pass_days(30)
+    memory.replace("a", [SystemMessage("In short")], tenant_id="a")  # a change
+    assert memory.delete_unchanged(timedelta(days=45)) == (SessionKey("b", "b"),)
+    assert repository.sessions() == (SessionKey("a", "a"), SessionKey("c", "c"))
+    assert memory.conversations(tenant_id="b") == ()
+    assert memory.messages("b", tenant_id="b") == ()
+    assert memory.delete_unchanged(timedelta(days=45)) == ()
+    with pytest.raises(ConfigurationError, match="timedelta"):
+        memory.delete_unchanged(45)
+
+
+def test_file_without_times_is_migrated(path):
+    """Conversations of an older version count as changed at the migration."""
+    with SqliteRepository(path) as repository:
+        repository.append(SessionKey("old", "acme"), [UserMessage("Hi"), AssistantMessage("Hello")])
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE toolsearch_conversations")
+        connection.execute("UPDATE toolsearch_schema SET version = 1")
+    connection.close()
+    before = datetime.now(UTC) - timedelta(seconds=5)
+    with SqliteRepository(path) as repository:
+        (info,) = repository.conversations("acme")
+        assert info.key == SessionKey("old", "acme")
+        assert info.created == info.updated > before
+        assert repository.load(info.key) == (UserMessage("Hi"), AssistantMessage("Hello"))
+        assert repository.delete_unchanged(timedelta(days=1)) == ()
+
+
+def test_repository_without_times_says_so():
+    class Plain:
+        load = append = replace = delete = sessions = lambda *_: ()
+
+    memory = ChatMemory(Plain())
+    for act in (memory.conversations, lambda: memory.delete_unchanged(timedelta(days=1))):
+        with pytest.raises(ConfigurationError, match=r"Plain does not know the times .* DatedRepository"):
+            act()

@@ -13,7 +13,14 @@ Example:
 from .advisor import MemoryAdvisor
 from .chat_memory import ChatMemory
 from .in_memory_repository import InMemoryRepository
-from .repository import AnyRepository, AsyncChatMemoryRepository, ChatMemoryRepository, SessionKey
+from .repository import (
+    AnyRepository,
+    AsyncChatMemoryRepository,
+    ChatMemoryRepository,
+    ConversationInfo,
+    DatedRepository,
+    SessionKey,
+)
 from .sqlite_repository import SqliteRepository
 from .window import MemoryWindow, MessageWindow, TokenWindow, TurnWindow
 
@@ -22,6 +29,8 @@ __all__ = [
     "AsyncChatMemoryRepository",
     "ChatMemory",
     "ChatMemoryRepository",
+    "ConversationInfo",
+    "DatedRepository",
     "InMemoryRepository",
     "MemoryAdvisor",
     "MemoryWindow",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Sequence
-from typing import TypeVar
+from datetime import timedelta
+from typing import Any, TypeVar
 
 from ..errors import AsyncCallableError, ConfigurationError
 from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
-from .repository import AnyRepository, SessionKey
+from .repository import AnyRepository, ConversationInfo, DatedRepository, SessionKey
 from .turns import unpaired_call_ids
 from .window import MemoryWindow
 
@@ -103,6 +104,37 @@ class ChatMemory:
         """Return the sorted ids of the sessions of one tenant, or of those without a tenant."""
         keys = _sync_result(self.repository.sessions())
         return tuple(key.session_id for key in keys if key.tenant_id == tenant_id)
+
+    def conversations(self, *, tenant_id: str | None = None, limit: int | None = None) -> tuple[ConversationInfo, ...]:
+        """Return the conversations of one tenant, or those without a tenant, with their times, latest change first.
+
+        Args:
+            tenant_id: The tenant.
+            limit: The maximum number to return. None returns all.
+
+        Raises:
+            ConfigurationError: If the repository is not a `DatedRepository`.
+        """
+        return tuple(_sync_result(_dated(self.repository).conversations(tenant_id, limit=limit)))
+
+    def delete_unchanged(self, age: timedelta) -> tuple[SessionKey, ...]:
+        """Delete the conversations of all tenants that were not changed for `age`, and return their keys.
+
+        Raises:
+            ConfigurationError: If the repository is not a `DatedRepository`.
+        """
+        if not isinstance(age, timedelta):
+            raise ConfigurationError(f"age must be a timedelta, got {age!r}; write timedelta(days=90)")
+        return tuple(_sync_result(_dated(self.repository).delete_unchanged(age)))
+
+
+def _dated(repository: AnyRepository) -> Any:
+    if not isinstance(repository, DatedRepository):
+        raise ConfigurationError(
+            f"{type(repository).__name__} does not know the times of its conversations; "
+            "add the methods of DatedRepository to it"
+        )
+    return repository
 
 
 def _session_key(session_id: str, tenant_id: str | None) -> SessionKey:

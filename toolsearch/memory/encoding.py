@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import ConfigurationError, MemoryStoreError
 from ..messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage, message_from_dict
 from ..serialization import FORMAT
+from ..text import short_repr
 
 __all__ = ["FORMAT", "decode_message", "encode_message"]
 
@@ -37,19 +38,21 @@ def encode_message(message: Message) -> bytes:
     return json.dumps(message.to_dict(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
-def decode_message(body: bytes) -> Message:
+def decode_message(body: object) -> Message:
     """Decode a message that `encode_message` wrote.
 
     Raises:
         MemoryStoreError: If a newer version wrote it, or it is not an encoded message.
     """
     try:
+        if not isinstance(body, bytes):
+            raise TypeError("it must be bytes")
         value = json.loads(body.decode("utf-8", "surrogatepass"))
         if value["format"] <= _LAST_OLD_FORMAT:
             value = _upgrade(value)
         return message_from_dict(value)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise MemoryStoreError(f"cannot read a stored message ({error!r}): {body[:200]!r}") from error
+    except Exception as error:  # whatever the damage is
+        raise MemoryStoreError(f"cannot read a stored message ({short_repr(error)}): {short_repr(body)}") from error
 
 
 def _upgrade(old: Mapping[str, Any]) -> dict[str, Any]:

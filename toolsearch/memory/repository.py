@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..messages import Message
 
-__all__ = ["AnyRepository", "AsyncChatMemoryRepository", "ChatMemoryRepository", "SessionKey", "sorted_keys"]
+__all__ = [
+    "AnyRepository",
+    "AsyncChatMemoryRepository",
+    "ChatMemoryRepository",
+    "ConversationInfo",
+    "DatedRepository",
+    "SessionKey",
+    "sorted_keys",
+    "utc_now",
+]
 
 
 class SessionKey(NamedTuple):
@@ -24,6 +34,27 @@ class SessionKey(NamedTuple):
 
     session_id: str
     tenant_id: str | None = None
+
+
+class ConversationInfo(NamedTuple):
+    """A stored conversation and its times, in UTC.
+
+    Args:
+        key: The key of the conversation.
+        created: When its first message was stored.
+        updated: When it was changed last.
+
+    Example:
+        >>> from toolsearch.memory import InMemoryRepository
+        >>> repository = InMemoryRepository()
+        >>> repository.append(SessionKey("ann"), [])
+        >>> repository.conversations(None)
+        ()
+    """
+
+    key: SessionKey
+    created: datetime
+    updated: datetime
 
 
 @runtime_checkable
@@ -104,6 +135,27 @@ class AsyncChatMemoryRepository(Protocol):
         ...
 
 
+@runtime_checkable
+class DatedRepository(Protocol):
+    """A repository that knows when its conversations were stored. Repositories need not be dated.
+
+    The methods of an async repository are async.
+
+    Example:
+        >>> from toolsearch.memory import InMemoryRepository
+        >>> isinstance(InMemoryRepository(), DatedRepository)
+        True
+    """
+
+    def conversations(self, tenant_id: str | None, *, limit: int | None = None) -> Any:
+        """Return the `ConversationInfo` of a tenant's conversations, or those without a tenant, latest change first."""
+        ...
+
+    def delete_unchanged(self, age: timedelta) -> Any:
+        """Delete the conversations of all tenants that were not changed for `age`. Return their keys."""
+        ...
+
+
 AnyRepository: TypeAlias = ChatMemoryRepository | AsyncChatMemoryRepository
 """A sync or an async repository."""
 
@@ -111,3 +163,8 @@ AnyRepository: TypeAlias = ChatMemoryRepository | AsyncChatMemoryRepository
 def sorted_keys(keys: Sequence[SessionKey]) -> tuple[SessionKey, ...]:
     """Sort keys by tenant, None first, and session."""
     return tuple(sorted(keys, key=lambda key: (key.tenant_id is not None, key.tenant_id or "", key.session_id)))
+
+
+def utc_now() -> datetime:
+    """Return the current time in UTC."""
+    return datetime.now(UTC)

@@ -7,16 +7,17 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..errors import ConfigurationError, MemoryStoreError
 from ..messages import Message
-from .encoding import decode_message, encode_message
-from .repository import SessionKey, sorted_keys
+from .repository import ConversationInfo, SessionKey, sorted_keys, utc_now
 from .sqlite_file import create_private_file
 from .sqlite_pool import ConnectionPool
+from .sqlite_rows import decode_info, decode_key, decode_row, encode_key, encode_rows
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -36,7 +37,21 @@ def _create(connection: Connection) -> None:
     connection.execute("CREATE INDEX toolsearch_by_session ON toolsearch_messages (tenant, session, id)")
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create,)
+def _add_times(connection: Connection) -> None:
+    # The times of earlier conversations are not known: they count as changed now, so that none is deleted too early.
+    connection.execute(
+        "CREATE TABLE toolsearch_conversations (tenant BLOB NOT NULL, session BLOB NOT NULL, "
+        "created REAL NOT NULL, updated REAL NOT NULL, PRIMARY KEY (tenant, session)) WITHOUT ROWID"
+    )
+    connection.execute("CREATE INDEX toolsearch_by_update ON toolsearch_conversations (tenant, updated)")
+    now = time.time()
+    connection.execute(
+        "INSERT INTO toolsearch_conversations SELECT DISTINCT tenant, session, ?, ? FROM toolsearch_messages",
+        (now, now),
+    )
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create, _add_times)
 """Migrations of the schema: the step at position n leads from version n to n + 1. Opening a file runs missing steps."""
 
 
@@ -52,6 +67,7 @@ class SqliteRepository:
     Args:
         path: The file, which is created at first use with mode 0600. Its folder must exist. WAL needs a local disk.
         timeout: Seconds to wait for another writer before a `MemoryStoreError` is raised.
+        now: Returns the current time, for tests.
 
     Raises:
         ConfigurationError: If `path` does not name a file, or `timeout` is negative.
@@ -66,7 +82,9 @@ class SqliteRepository:
         ((UserMessage(text='Hi', media=()),), (SessionKey(session_id='ann', tenant_id=None),))
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 30.0) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, timeout: float = 30.0, now: Callable[[], datetime] = utc_now
+    ) -> None:
         if os.fspath(path) in ("", ":memory:"):
             raise ConfigurationError(
                 f"path must be the path of a file, got {os.fspath(path)!r}; for memory, write InMemoryRepository()"
@@ -74,6 +92,7 @@ class SqliteRepository:
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
             raise ConfigurationError(f"timeout must be a number of seconds, 0 or more, got {timeout!r}")
         self.path = Path(path)
+        self._now = now
         self._timeout = min(timeout, _MAX_TIMEOUT_SECONDS)
         self._connections = ConnectionPool(self._open)
         # Closes the connections of a dropped repository; otherwise Python warns about unclosed resources.
@@ -83,38 +102,70 @@ class SqliteRepository:
         return f"{type(self).__name__}({str(self.path)!r})"
 
     def load(self, key: SessionKey) -> Sequence[Message]:
-        """Return the conversation, oldest message first; empty if there is none."""
+        """Return the conversation, oldest message first; empty if there is none.
+
+        Raises:
+            MemoryStoreError: If the file cannot be used, or a row of it is damaged. The error names the row.
+        """
         with self._connection() as connection:
             rows = connection.execute(
-                "SELECT body FROM toolsearch_messages WHERE tenant = ? AND session = ? ORDER BY id", _columns(key)
+                "SELECT id, body FROM toolsearch_messages WHERE tenant = ? AND session = ? ORDER BY id", encode_key(key)
             ).fetchall()
-        return tuple(decode_message(body) for (body,) in rows)
+        return tuple(decode_row(number, body) for number, body in rows)
 
     def append(self, key: SessionKey, messages: Sequence[Message]) -> None:
         """Add `messages` at the end, together."""
-        rows = _rows(key, messages)
+        rows = encode_rows(key, messages)
         if rows:
             with self._transaction() as connection:
                 _insert(connection, rows)
+                self._touch(connection, key)
 
     def replace(self, key: SessionKey, messages: Sequence[Message], *, upto: int | None = None) -> None:
         """Replace the first `upto` messages, or all of them if `upto` is None."""
-        rows = _rows(key, messages)
+        rows = encode_rows(key, messages)
         with self._transaction() as connection:
-            later = [] if upto is None else self._bodies_after(connection, key, max(0, upto))
-            self._delete(connection, key)
-            _insert(connection, [*rows, *((*_columns(key), body) for body in later)])
+            later = [] if upto is None else _bodies_after(connection, key, max(0, upto))
+            _delete_messages(connection, key)
+            kept = [*rows, *((*encode_key(key), body) for body in later)]
+            _insert(connection, kept)
+            if kept:
+                self._touch(connection, key)
+            else:
+                _delete_times(connection, key)
 
     def delete(self, key: SessionKey) -> None:
         """Delete the conversation. An unknown one is ignored."""
         with self._transaction() as connection:
-            self._delete(connection, key)
+            _delete_messages(connection, key)
+            _delete_times(connection, key)
 
     def sessions(self) -> Sequence[SessionKey]:
         """Return the keys of all conversations that have messages, sorted by tenant (None first) and session."""
         with self._connection() as connection:
             rows = connection.execute("SELECT DISTINCT tenant, session FROM toolsearch_messages").fetchall()
-        return sorted_keys([_key(tenant_id, session) for tenant_id, session in rows])
+        return sorted_keys([decode_key(*row) for row in rows])
+
+    def conversations(self, tenant_id: str | None, *, limit: int | None = None) -> Sequence[ConversationInfo]:
+        """Return the conversations of a tenant, or those without a tenant, latest change first."""
+        with self._connection() as connection:
+            rows = connection.execute(
+                "SELECT tenant, session, created, updated FROM toolsearch_conversations WHERE tenant = ? "
+                "ORDER BY updated DESC, session LIMIT ?",
+                (encode_key(SessionKey("", tenant_id))[0], -1 if limit is None else limit),
+            ).fetchall()
+        return tuple(decode_info(*row) for row in rows)
+
+    def delete_unchanged(self, age: timedelta) -> Sequence[SessionKey]:
+        """Delete the conversations of all tenants that were not changed for `age`, and return their keys."""
+        moment = self._now() - age
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT tenant, session FROM toolsearch_conversations WHERE updated < ?", (moment.timestamp(),)
+            ).fetchall()
+            connection.executemany("DELETE FROM toolsearch_messages WHERE tenant = ? AND session = ?", rows)
+            connection.executemany("DELETE FROM toolsearch_conversations WHERE tenant = ? AND session = ?", rows)
+        return sorted_keys([decode_key(*row) for row in rows])
 
     def close(self) -> None:
         """Close idle connections now and connections in use when their call ends. Idempotent."""
@@ -126,17 +177,13 @@ class SqliteRepository:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    @staticmethod
-    def _bodies_after(connection: Connection, key: SessionKey, count: int) -> list[bytes]:
-        rows = connection.execute(
-            "SELECT body FROM toolsearch_messages WHERE tenant = ? AND session = ? ORDER BY id LIMIT -1 OFFSET ?",
-            (*_columns(key), count),
+    def _touch(self, connection: Connection, key: SessionKey) -> None:
+        now = self._now().timestamp()
+        connection.execute(
+            "INSERT INTO toolsearch_conversations VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (tenant, session) DO UPDATE SET updated = excluded.updated",
+            (*encode_key(key), now, now),
         )
-        return [body for (body,) in rows]
-
-    @staticmethod
-    def _delete(connection: Connection, key: SessionKey) -> None:
-        connection.execute("DELETE FROM toolsearch_messages WHERE tenant = ? AND session = ?", _columns(key))
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
@@ -145,7 +192,7 @@ class SqliteRepository:
         try:
             with self._connections.connection() as connection:
                 yield connection
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # of a damaged file, even the error cannot be decoded
             raise MemoryStoreError(f"cannot use the conversations in {str(self.path)!r}: {error}") from error
 
     @contextmanager
@@ -173,7 +220,7 @@ class SqliteRepository:
 
         # SQLite's busy timeout does not cover the change of mode when several processes open a new file at once.
         deadline = time.monotonic() + self._timeout
-        while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
                 return  # in WAL mode, or on a disk that does not support it
@@ -199,7 +246,7 @@ class SqliteRepository:
         if table.fetchone() is None:
             return 0
         found = connection.execute("SELECT max(version) FROM toolsearch_schema").fetchone()[0]
-        version = found if isinstance(found, int) else 0
+        version = max(0, found) if isinstance(found, int) else 0
         if version > len(MIGRATIONS):
             raise MemoryStoreError(
                 f"{str(self.path)!r} has schema version {version}, but this version of toolsearch supports up to "
@@ -225,18 +272,17 @@ def _insert(connection: Connection, rows: Sequence[tuple[bytes, bytes, bytes]]) 
     connection.executemany("INSERT INTO toolsearch_messages (tenant, session, body) VALUES (?, ?, ?)", rows)
 
 
-def _rows(key: SessionKey, messages: Sequence[Message]) -> list[tuple[bytes, bytes, bytes]]:
-    columns = _columns(key)
-    return [(*columns, encode_message(message)) for message in messages]
-
-
-def _columns(key: SessionKey) -> tuple[bytes, bytes]:
-    """Encode tenant and session as bytes, lone surrogates included. No tenant differs from the empty tenant."""
-    tenant_id = b"" if key.tenant_id is None else b"=" + key.tenant_id.encode("utf-8", "surrogatepass")
-    return tenant_id, key.session_id.encode("utf-8", "surrogatepass")
-
-
-def _key(tenant_id: bytes, session: bytes) -> SessionKey:
-    return SessionKey(
-        session.decode("utf-8", "surrogatepass"), tenant_id[1:].decode("utf-8", "surrogatepass") if tenant_id else None
+def _bodies_after(connection: Connection, key: SessionKey, count: int) -> list[bytes]:
+    rows = connection.execute(
+        "SELECT body FROM toolsearch_messages WHERE tenant = ? AND session = ? ORDER BY id LIMIT -1 OFFSET ?",
+        (*encode_key(key), count),
     )
+    return [body for (body,) in rows]
+
+
+def _delete_messages(connection: Connection, key: SessionKey) -> None:
+    connection.execute("DELETE FROM toolsearch_messages WHERE tenant = ? AND session = ?", encode_key(key))
+
+
+def _delete_times(connection: Connection, key: SessionKey) -> None:
+    connection.execute("DELETE FROM toolsearch_conversations WHERE tenant = ? AND session = ?", encode_key(key))
