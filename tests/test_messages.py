@@ -51,8 +51,11 @@ def test_text_must_be_a_string(kind, wrong):
         (lambda wrong: UserMessage("Hi", wrong), "media must be a list of Media objects"),
         (lambda wrong: AssistantMessage("Hi", wrong), "tool_calls must be a list of ToolCall objects"),
         (lambda wrong: AssistantMessage("Hi", revealed=wrong or 5), "revealed must be a list of strings"),
-        (lambda wrong: Media(wrong), "mime_type must be a string"),
-        (lambda wrong: Media("image/png", url=wrong or 5), "url must be a string or None"),
+        (lambda wrong: UserMessage("Hi", [Media(wrong)]), "mime_type must be a string"),
+        (
+            lambda wrong: ToolMessage("1", "add", "3", media=[Media("a/b", url=wrong or 5)]),
+            "url must be a string or None",
+        ),
         (lambda wrong: ToolVersion(wrong, "a"), "name must be a string"),
     ],
 )
@@ -66,7 +69,7 @@ def test_fields_of_a_wrong_type_are_refused(make, says, wrong):
 @pytest.mark.parametrize("data", [5, None, "text"])
 def test_media_take_bytes_only(data):
     with pytest.raises(ConfigurationError, match="data must be bytes"):
-        Media("image/png", data)
+        UserMessage("Hi", [Media("image/png", data)])
     assert Media("image/png", bytearray(b"x")) == Media("image/png", b"x")
 
 

@@ -33,14 +33,14 @@ _WRITE_RESULT = "ToolMessage(call.id, call.name, text)"
 class Media(Serializable):
     """An image, audio clip or other binary part of a message.
 
+    The types of its fields are validated when it becomes part of a message: a tool that returns media has run already,
+    so wrong media must not make it fail.
+
     Args:
         mime_type: The media type, e.g. ``"image/png"``.
         data: The content; empty if `url` is given.
         url: An address from which the provider fetches the content.
         name: The name of the file, for providers that show it to the model.
-
-    Raises:
-        ConfigurationError: If an argument has another type.
 
     Example:
         >>> Media("image/png", url="https://example.org/a.png").data
@@ -53,17 +53,15 @@ class Media(Serializable):
     name: str | None = None
 
     def __post_init__(self) -> None:
-        _validate_strings(self, _WRITE_MEDIA, "mime_type")
-        _validate_strings(self, _WRITE_MEDIA, "url", "name", optional=True)
         data: Any = self.data
         if isinstance(data, bytearray | memoryview):
             object.__setattr__(self, "data", bytes(data))
-        _validate_field(self, _WRITE_MEDIA, "data", bytes, "bytes")
 
     def __repr__(self) -> str:
         named = {"url": self.url, "name": self.name}
         given = "".join(f", {key}={value!r}" for key, value in named.items() if value is not None)
-        return f"Media({self.mime_type!r}, <{len(self.data)} bytes>{given})"
+        size = f"<{len(self.data)} bytes>" if isinstance(self.data, bytes) else short_repr(self.data)
+        return f"Media({self.mime_type!r}, {size}{given})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +358,18 @@ def _validate_strings(owner: object, example: str, *names: str, optional: bool =
             raise _wrong(name, "a string or None" if optional else "a string", value, example)
 
 
+def validate_media(media: Iterable[Media]) -> None:
+    """Validate the types of the fields of media.
+
+    Raises:
+        ConfigurationError: If a field has another type.
+    """
+    for medium in media:
+        _validate_strings(medium, _WRITE_MEDIA, "mime_type")
+        _validate_strings(medium, _WRITE_MEDIA, "url", "name", optional=True)
+        _validate_field(medium, _WRITE_MEDIA, "data", bytes, "bytes")
+
+
 def _set_tuple(owner: object, example: str, name: str, kind: type, *, optional: bool = False) -> None:
     """Make a field a tuple of `kind`, so that values with equal items are equal. Any iterable is accepted."""
     value = getattr(owner, name)
@@ -368,6 +378,8 @@ def _set_tuple(owner: object, example: str, name: str, kind: type, *, optional: 
     items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
     if items is None or not all(isinstance(item, kind) for item in items):
         raise _wrong(name, f"a list of {'strings' if kind is str else f'{kind.__name__} objects'}", value, example)
+    if kind is Media:
+        validate_media(items)
     if items is not value:
         object.__setattr__(owner, name, items)
 

@@ -13,7 +13,7 @@ from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
-from ...messages import Media
+from ...messages import Media, validate_media
 from ...text import replace_surrogates, short_repr
 from ...text.logs import log_event
 from .large_values import write_json
@@ -79,6 +79,7 @@ def apply_converter(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
         given: Any = result[1]
         media = list(given) if isinstance(given, Iterable) else [given]
         if all(isinstance(item, Media) for item in media):
+            validate_media(media)
             return replace_surrogates(result[0]), tuple(media)
     raise ConfigurationError(
         f"result_converter of tool {tool.name!r} must return a string, or a string and media, got {short_repr(result)}"
@@ -131,20 +132,13 @@ def _is_image(value: Any) -> bool:
 def _as_media(value: Any) -> Media | None:
     """Return the media of a value, or None for text and data. Bytes that are UTF-8 are text."""
     if isinstance(value, Media):
-        return _validated(value)
+        validate_media((value,))
+        return value
     if isinstance(value, (bytes, bytearray, memoryview)):
         data = bytes(value)
         kind = _mime_type(data)
         return Media(kind, data) if kind is not None else None
     return Media("image/png", _as_png(value)) if _is_image(value) else None
-
-
-def _validated(medium: Media) -> Media:
-    """Return media of a tool; a wrong type would fail later, when the message is sent."""
-    kinds = (medium.mime_type, str), (medium.data, bytes), (medium.url, str | None)
-    if all(isinstance(value, kind) for value, kind in kinds):
-        return medium
-    raise TypeError(f"Media must have a type, bytes and a URL or None, got {short_repr(medium)}")
 
 
 def _mime_type(data: bytes) -> str | None:
