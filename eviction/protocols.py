@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from ..errors import ConfigurationError
 
-__all__ = ["EvictionStrategy", "validate_strategy"]
+__all__ = ["EvictionStrategy", "tenant_of_key", "validate_strategy"]
 
 
 @runtime_checkable
@@ -28,6 +28,11 @@ class EvictionStrategy(Protocol):
     def forget(self, session_id: Hashable) -> None:
         """Drop the record of a removed session, whoever removed it. Ignore an unknown id."""
         ...
+
+
+def tenant_of_key(key: Hashable) -> Hashable:
+    """Return the tenant in the key of a session: the first item of a pair, and None for any other key."""
+    return key[0] if isinstance(key, tuple) and len(key) == 2 else None
 
 
 def validate_strategy(eviction: EvictionStrategy) -> None:

@@ -192,6 +192,20 @@ def test_hung_tools_use_up_their_own_share_only(sync: bool, gate: Gate) -> None:
     assert "did not answer" in ask("hung", "b")
 
 
+@pytest.mark.parametrize("tenant_of_b", ["b", None])
+def test_sessions_of_a_tenant_do_not_take_those_of_another_away(tenant_of_b: str | None) -> None:
+    """Tenant A opens more sessions than are kept. What tenant B found stays revealed."""
+    steps = [[("tool_search", {"query": "send mail"})], "found"]
+    model = ScriptedChatModel([*steps, *["hello"] * 1002])
+    mail = Tool("send_mail", "Send a mail.", fn=lambda: "sent")
+    one = ChatClient(model, tools=[mail], advisors=[ToolSearchAdvisor("regex")])
+    one.call("mail", session_id="s", tenant_id=tenant_of_b)
+    for number in range(1001):
+        one.call("go", session_id=str(number), tenant_id="a")
+    one.call("again", session_id="s", tenant_id=tenant_of_b)
+    assert [tool.name for tool in model.requests[-1].tools] == ["tool_search", "send_mail"]
+
+
 def test_waiting_for_a_thread_can_be_cancelled(backend: str, gate: Gate) -> None:
     async def main() -> None:
         threads = ToolThreads(1)

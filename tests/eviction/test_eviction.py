@@ -28,7 +28,14 @@ class TestLruContract(EvictionSuite):
         return LruEviction(3)
 
 
+class TestLruWithQuotaContract(EvictionSuite):
+    def make_strategy(self) -> EvictionStrategy:
+        return LruEviction(4, per_tenant=2)
+
+
 class TestLruOfOneContract(EvictionSuite):
+    spares_other_tenants = False
+
     def make_strategy(self) -> EvictionStrategy:
         return LruEviction(1)
 
@@ -50,6 +57,7 @@ class TestCompositeContract(TestTtlContract):
 
 class TestAlwaysContract(EvictionSuite):
     proposes_current = True
+    spares_other_tenants = False
 
     def make_strategy(self) -> EvictionStrategy:
         return AlwaysEvict()
@@ -80,6 +88,44 @@ class NaiveLru:
     def forget(self, session_id: Hashable) -> None:
         self.kept = [other for other in self.kept if other != session_id]
         self.proposed = [other for other in self.proposed if other != session_id]
+
+
+class NaiveFairLru:
+    """Model of `LruEviction` with tenants: a list of sessions in order of use, counted again at every step."""
+
+    def __init__(self, limit: int, per_tenant: int | None) -> None:
+        self.limit, self.per_tenant = limit, per_tenant
+        self.kept: list[tuple[str, str]] = []
+        self.proposed: list[Hashable] = []
+        self.tenants: list[str] = []  # by their last use or loss, oldest first
+
+    def touch(self, session_id: Any) -> list[Hashable]:
+        self.forget(session_id)
+        self.kept.append(session_id)
+        self.note(session_id[0])
+        if self.per_tenant is not None and self.number(session_id[0]) > self.per_tenant:
+            self.drop(session_id[0])
+        if len(self.kept) > self.limit:
+            self.drop(max(self.tenants, key=self.number))  # the first of equals
+        return list(self.proposed)
+
+    def forget(self, session_id: Any) -> None:
+        if session_id in self.kept:
+            self.kept.remove(session_id)
+            self.note(session_id[0])
+        self.proposed = [other for other in self.proposed if other != session_id]
+
+    def drop(self, tenant: str) -> None:
+        oldest = next(session for session in self.kept if session[0] == tenant)
+        self.kept.remove(oldest)
+        self.note(tenant)
+        self.proposed.append(oldest)
+
+    def number(self, tenant: str) -> int:
+        return sum(session[0] == tenant for session in self.kept)
+
+    def note(self, tenant: str) -> None:
+        self.tenants = [other for other in self.tenants if other != tenant] + [tenant]
 
 
 class NaiveTtl:
@@ -129,6 +175,44 @@ def replay(steps: Sequence[tuple[str, Any]], strategy: EvictionStrategy, naive: 
 @given(STEPS, st.integers(1, 5))
 def test_lru_matches_naive_model(steps: Sequence[tuple[str, Any]], limit: int) -> None:
     replay(steps, LruEviction(limit), NaiveLru(limit), FakeClock())
+
+
+TENANTS_AND_SESSIONS = st.tuples(st.sampled_from("abc"), st.sampled_from("1234"))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["touch", "touch", "forget", "evict"]), TENANTS_AND_SESSIONS), max_size=80),
+    st.integers(1, 7),
+    st.none() | st.integers(1, 3),
+)
+def test_lru_with_tenants_matches_naive_model(
+    steps: Sequence[tuple[str, Any]], limit: int, per_tenant: int | None
+) -> None:
+    replay(steps, LruEviction(limit, per_tenant=per_tenant), NaiveFairLru(limit, per_tenant), FakeClock())
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=60),
+    st.integers(2, 6),
+    st.integers(1, 3),
+)
+def test_a_tenant_within_its_share_loses_nothing(uses: Sequence[tuple[str, int]], limit: int, quiet: int) -> None:
+    """A tenant that has no more than its share of the sessions keeps them, whatever two others do."""
+    quiet = min(quiet, limit // 4)
+    strategy = LruEviction(limit)
+    for number in range(quiet):
+        strategy.touch(("quiet", number))
+    for use in uses:
+        for session_id in strategy.touch(use):
+            assert session_id[0] != "quiet"  # type: ignore[index]
+            strategy.forget(session_id)
+
+
+def test_tenants_of_other_keys_are_given_by_a_function() -> None:
+    strategy = LruEviction(2, tenant_of=lambda key: str(key).partition(":")[0])
+    for key in ("globex:1", "acme:1", "acme:2"):
+        proposed = strategy.touch(key)
+    assert proposed == ("acme:1",)
 
 
 @given(STEPS, st.integers(1, 12))

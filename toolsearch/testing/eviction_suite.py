@@ -26,10 +26,13 @@ class EvictionSuite:
 
     Attributes:
         proposes_current: Whether a touch may propose the touched session itself, as `AlwaysEvict` does.
+        spares_other_tenants: Whether many sessions of one tenant leave the only session of another alone. The keys of
+            sessions are pairs of tenant and session. A strategy that keeps a single session cannot do this.
         sessions: The number of sessions that the tests use. It must be large enough for some to be proposed.
     """
 
     proposes_current = False
+    spares_other_tenants = True
     sessions = 20
 
     def make_strategy(self) -> EvictionStrategy:
@@ -94,6 +97,18 @@ class EvictionSuite:
         strategy.forget("a")
         strategy.forget("a")
         assert list(strategy.touch("b")) == (["b"] if self.proposes_current else [])
+
+    def test_sessions_of_a_tenant_do_not_evict_those_of_another(self) -> None:
+        """A tenant with many sessions loses its own ones, whichever tenant was there first."""
+        if not self.spares_other_tenants:
+            return
+        for quiet in ("globex", None):
+            strategy = self.make_strategy()
+            strategy.touch((quiet, "only"))
+            for number in range(self.sessions):
+                for session_id in strategy.touch(("acme", number)):
+                    assert session_id != (quiet, "only"), f"proposed after {number + 1} sessions of another tenant"
+                    strategy.forget(session_id)
 
     def test_session_id_can_be_any_hashable(self) -> None:
         """Tuples, numbers, None in a tuple and lone surrogates are valid ids."""

@@ -106,7 +106,7 @@ class SessionHistories(RuleBasedStateMachine):
     @initialize(limit=st.integers(1, 4))
     def start(self, limit: int) -> None:
         self.index = Index()
-        self.sessions = SessionToolIndex(self.index, LruEviction(limit))
+        self.sessions = SessionToolIndex(self.index, LruEviction(limit, tenant_of=lambda _: None))
         self.model = Model(limit)
         self.open: list[Turn] = []
 
