@@ -12,7 +12,7 @@ from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..errors import ConfigurationError
-from ..loop.advisor import Advisor
+from ..loop.advisor import Advisor, sort_advisors
 from ..loop.clock import Clock, SystemClock
 from ..loop.drivers import adrive, drive
 from ..loop.effects import ToolBatchResult
@@ -329,7 +329,7 @@ class ChatClient:
         validate_identifier(arguments.get("tenant_id"), "tenant_id")
         validate_mapping(arguments.get("context"), "context", '{"user": "ann"}')
         validate_mapping(arguments.get("options"), "options", '{"temperature": 0}')
-        built = build_chain((*self.advisors, *arguments.get("advisors", ())), tool_calling=tool_calling)
+        built = build_chain((*self.advisors, *sort_advisors(arguments.get("advisors", ()))), tool_calling=tool_calling)
         chain = with_structured_output(built.advisors, arguments.get("output_type"), self.model)
         tools = (*self._tools, *expand_tools(arguments.get("tools", ())))
         # Listing the tools of a provider, e.g. an MCP server, can block, so the driver does it.

@@ -11,6 +11,7 @@ from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from ..serialization import decode_tagged
 from ..text import short_repr
+from ..tools.argument_types import collect_finite
 
 __all__ = ["MessageLike", "coerce_messages"]
 
@@ -39,7 +40,7 @@ def coerce_messages(messages: Iterable[MessageLike]) -> list[Message]:
         raise ConfigurationError(f"messages must be a list of messages, got {short_repr(messages)}")
     coerced: list[Message] = []
     names: dict[str, str] = {}  # of the calls so far; a result in OpenAI's form does not name its tool
-    for number, given in enumerate(messages):
+    for number, given in enumerate(collect_finite(messages, "messages")):
         message = given if isinstance(given, _MESSAGE_TYPES) else _read(given, f"messages[{number}]", names)
         if isinstance(message, AssistantMessage):
             names.update((call.id, call.name) for call in message.tool_calls)

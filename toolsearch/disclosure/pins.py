@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import ConfigurationError
 from ..text.logs import log_event
+from ..tools.argument_types import collect_finite
 from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.tool_type import Tool
 
@@ -51,7 +52,7 @@ class PinnedTools:
         else:
             if isinstance(pins, str | Tool):
                 raise ConfigurationError(f"pinned must be a list: pinned=[{pins!r}]")
-            self._pins = tuple(pins)  # type: ignore[arg-type]  # the predicate was handled above
+            self._pins = collect_finite(pins, "pinned")  # type: ignore[arg-type]  # the predicate was handled above
         for pin in self._pins:
             if not isinstance(pin, str | Tool) and not callable(pin):
                 raise ConfigurationError(

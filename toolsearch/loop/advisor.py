@@ -9,6 +9,7 @@ from ..chat.events import ChatChunk, StreamEvent
 from ..chat.requests import ChatRequest
 from ..errors import ConfigurationError
 from ..text import short_repr
+from ..tools.argument_types import collect_finite
 from .effects import AdvisorFlow
 
 __all__ = [
@@ -130,7 +131,7 @@ def sort_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
     """
     if isinstance(advisors, Advisor):
         raise ConfigurationError(f"advisors must be a list; write advisors=[{type(advisors).__name__}(...)]")
-    chain = tuple(advisors)
+    chain = collect_finite(advisors, "advisors")
     for advisor in chain:
         if isinstance(advisor, type):
             raise ConfigurationError(f"advisors must be instances, got the class {advisor.__name__}")

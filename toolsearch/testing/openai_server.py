@@ -16,6 +16,7 @@ from ..chat.requests import ChatRequest
 from ..errors import ProviderError
 from ..messages import AssistantMessage, Usage
 from .openai_encoding import completion, completion_chunks, json_bytes
+from .script import Script, ScriptExhaustedError
 from .scripted import ScriptedAnswer, ScriptedChatModel, estimate_usage
 
 __all__ = ["OpenAIWireServer", "WireAnswer", "WireReply", "WireRequest"]
@@ -86,7 +87,8 @@ class OpenAIWireServer:
     and its `retry_after`.
 
     Args:
-        script: The steps, one for each request, or one callable that answers every request.
+        script: The steps, one for each request, or one callable that answers every request. An iterator is read step by
+            step, so it may be endless.
 
     Attributes:
         requests: All requests in order of arrival.
@@ -104,10 +106,9 @@ class OpenAIWireServer:
     """
 
     def __init__(self, script: Iterable[WireAnswer] | Callable[[WireRequest], Any] = ()) -> None:
-        self._endless = script if callable(script) else None
-        self._steps: tuple[WireAnswer, ...] = () if callable(script) else tuple(script)
+        self._script = Script(script)
         self._lock = threading.Lock()
-        self._script = ScriptedChatModel(lambda request: request.context["answer"], usage=_estimate)
+        self._encoder = ScriptedChatModel(lambda request: request.context["answer"], usage=_estimate)
         self.requests: list[WireRequest] = []
         self.connections_made = 0
         self.disconnected = threading.Event()
@@ -138,23 +139,19 @@ class OpenAIWireServer:
         """Record `request` and return the next reply of the script, streamed if the request asks for it."""
         with self._lock:
             self.requests.append(request)
-            number = len(self.requests)
         if not request.path.endswith("/chat/completions"):
             return WireReply(status=404, body=_error(f"no such path: {request.path}", "not_found"))
-        answer: Any = self._endless
-        if answer is None:
-            if number > len(self._steps):
-                steps = f"{len(self._steps)} step{'' if len(self._steps) == 1 else 's'}"
-                message = f"the script has {steps}, but request {number} was received"
-                return WireReply(status=400, body=_error(message, "script_exhausted"))
-            answer = self._steps[number - 1]
+        try:
+            answer = self._script.take()
+        except ScriptExhaustedError as error:
+            return WireReply(status=400, body=_error(str(error), "script_exhausted"))
         while callable(answer):
             answer = answer(request)
         return answer if isinstance(answer, WireReply) else self._encode(request, answer)
 
     def _encode(self, request: WireRequest, answer: ScriptedAnswer) -> WireReply:
         try:
-            response = self._script.call(ChatRequest(messages=(), context={"answer": answer, "body": request.body}))
+            response = self._encoder.call(ChatRequest(messages=(), context={"answer": answer, "body": request.body}))
         except ProviderError as error:
             headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:g}"}
             return WireReply(status=error.status or 500, body=_error(str(error), "scripted"), headers=headers)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeGuard, Union, cast
 
 from ..chat.events import ChatChunk
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
-from ..errors import AsyncCallableError, ConfigurationError, ToolSearchError
+from ..errors import AsyncCallableError, ConfigurationError
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
 from ..shared.fork import new_lock
 from ..text import short_repr
+from .script import Script, ScriptExhaustedError
 
 __all__ = ["ScriptExhaustedError", "ScriptedAnswer", "ScriptedChatModel", "ScriptedStream", "estimate_usage"]
 
@@ -34,16 +35,6 @@ ScriptedAnswer: TypeAlias = Union[
     Callable[[ChatRequest], "ScriptedAnswer | Awaitable[ScriptedAnswer]"],
 ]
 """A step of the script of a `ScriptedChatModel`."""
-
-
-class ScriptExhaustedError(ToolSearchError, AssertionError):
-    """A request to a `ScriptedChatModel` after the last step of its script.
-
-    Example:
-        >>> ScriptedChatModel([]).call(ChatRequest(messages=()))
-        Traceback (most recent call last):
-        toolsearch.testing.scripted.ScriptExhaustedError: the script has 0 steps, but request 1 was received
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +108,7 @@ class ScriptedChatModel:
         if isinstance(script, str | AssistantMessage | ChatResponse | ScriptedStream | BaseException):
             script = [script]
         # The steps are checked when they are used; a precise type would reject lists of mixed steps.
-        self._endless = cast("ScriptedAnswer", script) if callable(script) else None
-        steps: Iterable[Any] = () if callable(script) else tuple(script) if isinstance(script, Sized) else script
-        self._script = iter(steps)
-        self._steps: int | None = len(steps) if isinstance(steps, tuple) else None
-        self._exhausted = False
+        self._script = Script(script)
         self._usage = usage if usage is not None else estimate_usage
         self.supports_output_schema = supports_output_schema
         self._lock = new_lock()
@@ -132,9 +119,7 @@ class ScriptedChatModel:
     @property
     def remaining(self) -> int:
         """The number of unused steps of the script. An iterator counts as one step until its end."""
-        if self._steps is None:
-            return int(not self._exhausted)
-        return max(0, self._steps - len(self.requests))
+        return self._script.remaining
 
     def call(self, request: ChatRequest) -> ChatResponse:
         """Return the next answer of the script."""
@@ -163,17 +148,10 @@ class ScriptedChatModel:
     def _next(self, request: ChatRequest) -> ScriptedAnswer:
         with self._lock:
             self.requests.append(request)
-            if self._endless is not None:
-                return self._endless
-            for step in self._script:
-                return cast("ScriptedAnswer", step)
-            self._exhausted = True
-            number = len(self.requests)
-            steps = number - 1 if self._steps is None else self._steps
-        raise ScriptExhaustedError(
-            f"the script has {steps} step{'' if steps == 1 else 's'}, "
-            f"but request {number} was received{_describe_last(request)}"
-        )
+            try:
+                return cast("ScriptedAnswer", self._script.take())
+            except ScriptExhaustedError as error:
+                raise ScriptExhaustedError(f"{error}{_describe_last(request)}") from None
 
     def _whole(self, request: ChatRequest, answer: ScriptedAnswer) -> ChatResponse:
         """Return the answer as one response, or raise its error."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any, TypeVar
 
 from ..errors import ConfigurationError
 from ..text import short_repr
 
-__all__ = ["validate_type"]
+__all__ = ["collect_finite", "validate_type"]
+
+T = TypeVar("T")
+
+MAX_ITEMS = 100_000
 
 
 def validate_type(value: object, types: Any, param: str, expected: str, example: str) -> None:
@@ -33,3 +39,22 @@ def validate_type(value: object, types: Any, param: str, expected: str, example:
         raise ConfigurationError(f"{param} must be an instance, got the class {value.__name__}; write {example}")
     if not isinstance(value, types):
         raise ConfigurationError(f"{param} must be {expected}, got {short_repr(value)}; write {example}")
+
+
+def collect_finite(values: Iterable[T], param: str) -> tuple[T, ...]:
+    """Return the values of an argument that must end. An endless one would fill the memory.
+
+    Raises:
+        ConfigurationError: If there are more than 100,000 values.
+
+    Example:
+        >>> from itertools import repeat
+        >>> collect_finite(repeat("a"), "tags")
+        Traceback (most recent call last):
+        ...
+        toolsearch.errors.ConfigurationError: tags must have at most 100000 items, got more; pass a list
+    """
+    collected = tuple(islice(values, MAX_ITEMS + 1))
+    if len(collected) > MAX_ITEMS:
+        raise ConfigurationError(f"{param} must have at most {MAX_ITEMS} items, got more; pass a list")
+    return collected

@@ -8,7 +8,6 @@ such as the application's own, cannot be used on it.
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 import threading
 from collections.abc import Callable, Coroutine
@@ -16,6 +15,7 @@ from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import TookTooLongError
+from ..shared import new_lock, reset_in_child
 
 if TYPE_CHECKING:
     import asyncio
@@ -46,7 +46,7 @@ class _Shared:
     """The process's loop thread, if it was started."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self.thread: _LoopThread | None = None
 
     def get(self) -> _LoopThread:
@@ -56,17 +56,15 @@ class _Shared:
                 atexit.register(self.thread.stop)
             return self.thread
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """Forget the thread in a forked child, which does not have it."""
         if self.thread is not None:
             atexit.unregister(self.thread.stop)
-        self.lock = threading.Lock()
         self.thread = None
 
 
 _shared = _Shared()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_shared.forget)
+reset_in_child(_shared)
 
 
 def run_coroutine(work: Callable[[], Coroutine[Any, Any, T]], *, timeout_seconds: float | None = None) -> T:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from ..errors import ConfigurationError
 from ..text import clip, short_repr
 from ..text.logs import log_event
+from .argument_types import collect_finite
 from .definition.decorator import mark_of
 from .definition.foreign import is_definition
 from .naming import LeftOutTool, assign_names, name_tools
@@ -61,7 +62,7 @@ def expand_tools(*items: ToolLike) -> tuple[Tool | ToolProvider, ...]:
     Raises:
         ConfigurationError: If an item has no tools; the message says what to write instead.
     """
-    return tuple(found for item in items for found in _expand(item))
+    return collect_finite((found for item in items for found in _expand(item)), "tools")
 
 
 def resolve_tools(found: Iterable[Tool | ToolProvider]) -> tuple[Tool, ...]:

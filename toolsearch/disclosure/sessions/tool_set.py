@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from ...errors import ConfigurationError, DuplicateToolError
 from ...indexes.reference import ToolReference
+from ...tools.argument_types import collect_finite
 
 __all__ = ["ToolSet", "coerce_tool_set"]
 
@@ -122,7 +123,7 @@ class ToolSet:
 
 def coerce_tool_set(tools: ToolSet | Iterable[ToolReference]) -> ToolSet:
     """Return `tools` as a `ToolSet`; a set is returned as it is."""
-    return tools if isinstance(tools, ToolSet) else ToolSet(tools)
+    return tools if isinstance(tools, ToolSet) else ToolSet(collect_finite(tools, "tools"))
 
 
 def _counted(names: Iterable[str]) -> Mapping[str, int]:

@@ -12,6 +12,7 @@ from ...errors import ConfigurationError, ToolArgumentError
 from ...indexes.canonical_json import canonical_json
 from ...messages import json_object
 from ...text import short_repr
+from ..argument_types import collect_finite
 from ..names import words_of
 from .signature import is_async
 
@@ -84,7 +85,7 @@ def coerce_tags(name: str, tags: Iterable[str]) -> tuple[str, ...]:
     """Return tags as a tuple. A string is rejected, because its characters would become tags."""
     if isinstance(tags, str):
         raise ConfigurationError(f"tool {name!r}: tags must be a list of strings; write tags=[{tags!r}]")
-    return tuple(tags)
+    return collect_finite(tags, f"tool {name!r}: tags")
 
 
 def coerce_arguments(name: str, args: object) -> Mapping[str, Any]:
