@@ -58,6 +58,7 @@ StreamStateError
 StructuredOutputAdvisor
 StructuredOutputError
 SystemMessage
+TextReplaced
 Tool
 ToolArgumentError
 ToolCall

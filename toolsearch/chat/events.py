@@ -16,6 +16,7 @@ __all__ = [
     "ChatChunk",
     "RoundStarted",
     "StreamEvent",
+    "TextReplaced",
     "ToolFilterFailed",
     "ToolFinished",
     "ToolStarted",
@@ -127,7 +128,24 @@ class ToolFilterFailed(_Event):
     error: str = ""
 
 
-StreamEvent: TypeAlias = ChatChunk | RoundStarted | ToolStarted | ToolFinished | ToolFilterFailed | TurnFinished
+@dataclass(frozen=True, slots=True)
+class TextReplaced(_Event):
+    """The text of the answer was changed, or the answer was repeated, after it was shown.
+
+    `text` takes the place of all chunks since the turn began or since tools ran last. Later chunks follow it. Advisors
+    that only add to the end of a text do not cause it. To avoid it, an advisor yields `request.replace(buffered=True)`.
+
+    Example:
+        >>> TextReplaced("The number is ***.").text
+        'The number is ***.'
+    """
+
+    text: str
+
+
+StreamEvent: TypeAlias = (
+    ChatChunk | TextReplaced | RoundStarted | ToolStarted | ToolFinished | ToolFilterFailed | TurnFinished
+)
 """Any event of a stream."""
 
 

@@ -49,7 +49,6 @@ class ChatResponse(Serializable, Generic[OutputT]):
         started_calls: The tool calls that were started, for a turn that did not end well, see `partial_response`.
         unfinished_calls: Those of them that did not finish. They may have taken effect.
         raw: The provider's own response object of the last round.
-        streamed_in: Set by the drivers: the id of the turn in whose stream the text was already sent.
 
     Example:
         >>> ChatResponse.from_text("Hello").with_text("HELLO").text
@@ -66,7 +65,6 @@ class ChatResponse(Serializable, Generic[OutputT]):
     started_calls: Sequence[ToolCall] = ()
     unfinished_calls: Sequence[ToolCall] = ()
     raw: Any = field(default=None, repr=False, metadata=NOT_SERIALIZED)
-    streamed_in: bytes | None = field(default=None, repr=False, compare=False, metadata=NOT_SERIALIZED)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))
@@ -116,9 +114,9 @@ class ChatResponse(Serializable, Generic[OutputT]):
     def with_text(self, text: str) -> ChatResponse[OutputT]:
         """Return a copy with `text` as the text of the last assistant message.
 
-        In a stream the text has already been shown when an advisor receives the response, so the new text is only in
-        `stream.response`. To show it in the stream too, yield `request.replace(buffered=True)`: the text is then held
-        back until this advisor returns.
+        In a stream the text has already been shown when an advisor receives the response. What `text` has in addition
+        is streamed, too. If it does not begin with the text that was shown, the stream has a `TextReplaced` event. To
+        hold the text back until this advisor returns, yield `request.replace(buffered=True)`.
         """
         last = self.message
         messages = [m for m in self.messages if m is not last]

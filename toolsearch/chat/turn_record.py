@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import ToolSearchError
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
+from .events import ChatChunk, TextReplaced
 from .responses import ChatResponse
 
 __all__ = ["BatchRecord", "TurnRecord", "attach_response", "partial_response"]
@@ -149,12 +150,15 @@ class TurnRecord:
         self._raw = response.raw
 
     def accept(self, response: ChatResponse) -> None:
-        """Record a response that an advisor received. It replaces the one that an inner advisor received."""
+        """Record the response of an advisor. It replaces the one that an inner advisor returned."""
         self._answer = response
 
-    def show(self, text: str) -> None:
+    def show(self, events: Sequence[ChatChunk | TextReplaced]) -> None:
         """Record text that the caller of a stream is about to receive."""
-        self._shown.append(text)
+        for event in events:
+            if isinstance(event, TextReplaced):
+                self._shown = []
+            self._shown.append(event.text)
 
     def begin_batch(
         self,

@@ -31,9 +31,9 @@ class Advisor(Protocol):
     Otherwise it implements `ChunkTransformerFactory`. One advisor serves any number of turns at once, so it must not
     keep the state of a turn.
 
-    In a stream the text has already been shown when the response returns, so a changed text is only in
-    `stream.response`. To show it in the stream too, yield `request.replace(buffered=True)`: the text is then held back
-    until this advisor returns.
+    In a stream the text has already been shown when the response returns. What an advisor adds to the end of the text
+    is streamed too. If it changes the text in another way, the stream has a `TextReplaced` event. To avoid it, yield
+    `request.replace(buffered=True)`: the text is then held back until this advisor returns.
 
     Attributes:
         order: Position in the chain. Advisors with a lower order are outer: they receive a request earlier and its
@@ -67,17 +67,25 @@ class ChunkTransformer(Protocol):
     """Changes streamed text on its way to the caller, e.g. to redact it."""
 
     def on_chunk(self, chunk: ChatChunk) -> ChatChunk | None:
-        """Return the chunk to pass on, or None to keep it back for `flush` or to drop it."""
+        """Return the chunk to pass on, or None to keep it back for `flush` or to drop it.
+
+        A chunk has text. The pieces of tool calls are not passed: they are in the response, and `ToolStarted` events
+        tell of calls.
+        """
         ...
 
     def flush(self) -> ChatChunk | None:
-        """Return the text that was kept back. Called at the end of each answer of the model."""
+        """Return the text that was kept back. Called at the end of each answer of the model that had text."""
         ...
 
 
 @runtime_checkable
 class ChunkTransformerFactory(Protocol):
-    """Optional part of an `Advisor`: a new `ChunkTransformer` for each streamed answer of the model."""
+    """Optional part of an `Advisor`: a new `ChunkTransformer` for each request that it passes on.
+
+    Outside the tool-calling loop that is one for a turn, inside the loop one for a round. If an answer fails after text
+    was streamed and is repeated, the transformer is replaced by a new one.
+    """
 
     def chunk_transformer(self) -> ChunkTransformer:
         """Return a new transformer."""

@@ -20,7 +20,7 @@ from .execution.batch import arun_batch, run_batch
 from .execution.interrupted import astore_unstored, store_unstored
 from .execution.listeners import anotify, notify
 from .execution.perform import aperform, perform
-from .model_stream import AsyncModelStream, ModelStream, expect_awaitable, expect_response
+from .streaming.model_stream import AsyncModelStream, ModelStream, expect_awaitable, expect_response
 from .turn import Turn
 
 __all__ = ["adrive", "drive"]
@@ -63,8 +63,8 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
                         response = expect_response(model.call(request), model, request)
                 span.result = response
             return response
-        case Show(chunks):
-            yield from chunks
+        case Show(events):
+            yield from events
             return None
         case RunTools():
             turn.log_unknown_tools(operation)
@@ -87,10 +87,9 @@ def _operate(turn: Turn, operation: Operation) -> Generator[StreamEvent, None, A
 def _stream(
     turn: Turn, model: ChatModel, request: ChatRequest, span: Span
 ) -> Generator[StreamEvent, None, ChatResponse]:
-    with ModelStream(model, request, span, turn.stream_id) as answer:
+    with ModelStream(model, request, span) as answer:
         for chunk in answer:
             yield from turn.pass_chunk(chunk)
-    yield from turn.end_answer()
     return answer.response()
 
 
@@ -109,12 +108,10 @@ async def _adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
                     model, request = operation.model or turn.model, operation.request
                     yield turn.start_round(request)
                     with turn.start_round_span(request, model) as span:
-                        async with AsyncModelStream(model, request, span, turn.stream_id) as answer:
+                        async with AsyncModelStream(model, request, span) as answer:
                             async for chunk in answer:
                                 for shown in turn.pass_chunk(chunk):
                                     yield shown
-                        for shown in turn.end_answer():
-                            yield shown
                         result: Any = answer.response()
                         span.result = result
                 else:
@@ -140,8 +137,8 @@ def _before(turn: Turn, operation: Operation) -> tuple[StreamEvent, ...]:
     match operation:
         case CallModel(request):
             return (turn.start_round(request),)
-        case Show(chunks):
-            return chunks
+        case Show(events):
+            return events
         case Emit(event):
             return (event,)
         case RunTools(calls=calls):

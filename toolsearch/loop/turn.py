@@ -18,10 +18,11 @@ from ..text.logs import log_event
 from ..tools.threads import ToolThreads
 from ..tools.tool_type import Tool
 from .advisor import Advisor
-from .chain import Chain, ChunkPath, Operation, run_chain
+from .chain import Chain, Operation, run_chain
 from .clock import Clock
 from .effects import Perform, RunTools
 from .execution.listeners import find_listeners
+from .streaming.chunk_path import ChunkPath
 
 __all__ = ["Turn"]
 
@@ -143,7 +144,7 @@ class Turn:
         """Count a round and return its event."""
         self._rounds += 1
         if self._path is not None:
-            self._path.open(self._depth)
+            self._path.begin_answer()
         return RoundStarted(self._rounds, request)
 
     def start_round_span(self, request: ChatRequest, model: ChatModel) -> Span:
@@ -164,25 +165,13 @@ class Turn:
         if self._path is None or not chunk.text:
             return ()
         visible = ChatChunk(chunk.text, raw=chunk.raw) if chunk.tool_calls else chunk
-        return self._record_shown(tuple(self._path.push(visible, self._depth)))
-
-    @property
-    def stream_id(self) -> bytes | None:
-        """The id of this turn for `ChatResponse.streamed_in`, or None if the turn is not streamed."""
-        return self._path.turn_id if self._path is not None else None
-
-    def end_answer(self) -> tuple[ChatChunk, ...]:
-        """Return the chunks that the caller sees when the answer of the model is complete."""
-        return self._record_shown(tuple(self._path.close(self._depth))) if self._path is not None else ()
+        shown = tuple(self._path.push(visible, self._depth))
+        self.record.show(shown)
+        return shown
 
     def partial(self) -> ChatResponse:
         """Return the response of the turn, or the turn so far."""
         return self.response or self.record.partial(self._error, with_text=True)
-
-    def _record_shown(self, chunks: tuple[ChatChunk, ...]) -> tuple[ChatChunk, ...]:
-        for chunk in chunks:
-            self.record.show(chunk.text)
-        return chunks
 
 
 def _list_tools_and_run(

@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Awaitable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
-from ..chat.call_ids import with_unique_ids
-from ..chat.events import ChatChunk
-from ..chat.model import ChatModel
-from ..chat.requests import ChatRequest
-from ..chat.responses import ChatResponse
-from ..errors import ConfigurationError, ProviderProtocolError
-from ..messages import AssistantMessage
-from ..observability.observer import Span
+from ...chat.call_ids import with_unique_ids
+from ...chat.events import ChatChunk
+from ...chat.model import ChatModel
+from ...chat.requests import ChatRequest
+from ...chat.responses import ChatResponse
+from ...errors import ConfigurationError, ProviderProtocolError
+from ...messages import AssistantMessage
+from ...observability.observer import Span
 
 __all__ = ["AsyncModelStream", "ModelStream", "expect_awaitable", "expect_response"]
 
@@ -62,17 +62,15 @@ def _invalid(model: ChatModel, wanted: str, got: object) -> ConfigurationError:
 class _ValidatedStream:
     """Passes chunks on, keeps the aggregate, and raises an error for anything else."""
 
-    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, stream_id: bytes | None) -> None:
+    def __init__(self, model: ChatModel, request: ChatRequest, span: Span) -> None:
         self._model = model
         self._request = request
         self._model_name = type(model).__name__
         self._span = span
-        self._stream_id = stream_id
         self._response: ChatResponse | None = None
-        self._has_text = False
 
     def response(self) -> ChatResponse:
-        """Return the aggregate. If its text arrived in chunks, it has the id of the turn.
+        """Return the aggregate.
 
         Raises:
             ProviderProtocolError: If the stream ended without an aggregate.
@@ -82,8 +80,7 @@ class _ValidatedStream:
                 f"{self._model_name}'s stream ended without an aggregate response; the answer is incomplete",
                 retryable=True,
             )
-        shown = self._has_text or not self._response.text
-        return self._response.replace(streamed_in=self._stream_id if shown else None)
+        return self._response
 
     def _chunk(self, item: object) -> ChatChunk | None:
         if not isinstance(item, ChatChunk | ChatResponse):
@@ -96,7 +93,6 @@ class _ValidatedStream:
         if isinstance(item, ChatResponse):
             self._response = expect_response(item, self._model, self._request)
             return None
-        self._has_text = self._has_text or bool(item.text)
         return item
 
 
@@ -109,11 +105,10 @@ class ModelStream(_ValidatedStream):
         model: The model to call.
         request: The request to send.
         span: Span of the round. It is current only while the model works on the stream.
-        stream_id: Id of the turn, set on the response if its text arrived in chunks.
     """
 
-    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, stream_id: bytes | None) -> None:
-        super().__init__(model, request, span, stream_id)
+    def __init__(self, model: ChatModel, request: ChatRequest, span: Span) -> None:
+        super().__init__(model, request, span)
         with span.current():
             self._stream: Any = model.stream(request)
             if not hasattr(self._stream, "__iter__"):
@@ -150,8 +145,8 @@ class ModelStream(_ValidatedStream):
 class AsyncModelStream(_ValidatedStream):
     """Chunks of `model.astream(request)`. It works like `ModelStream`."""
 
-    def __init__(self, model: ChatModel, request: ChatRequest, span: Span, stream_id: bytes | None) -> None:
-        super().__init__(model, request, span, stream_id)
+    def __init__(self, model: ChatModel, request: ChatRequest, span: Span) -> None:
+        super().__init__(model, request, span)
         with span.current():
             self._stream: Any = model.astream(request)
             if not hasattr(self._stream, "__aiter__"):
