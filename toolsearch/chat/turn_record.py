@@ -9,7 +9,6 @@ from typing import Any
 
 from ..errors import ToolSearchError
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, Usage
-from .events import ChatChunk, TextReplaced
 from .responses import ChatResponse
 
 __all__ = ["BatchRecord", "TurnRecord", "attach_response", "partial_response"]
@@ -153,12 +152,11 @@ class TurnRecord:
         """Record the response of an advisor. It replaces the one that an inner advisor returned."""
         self._answer = response
 
-    def show(self, events: Sequence[ChatChunk | TextReplaced]) -> None:
-        """Record text that the caller of a stream is about to receive."""
-        for event in events:
-            if isinstance(event, TextReplaced):
-                self._shown = []
-            self._shown.append(event.text)
+    def show(self, text: str, *, replaces: bool = False) -> None:
+        """Record text that the caller of a stream is about to receive, in addition to or in place of earlier text."""
+        if replaces:
+            self._shown = []
+        self._shown.append(text)
 
     def begin_batch(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from inspect import iscoroutine, isgenerator
 from typing import Any, TypeAlias, cast
 
+from ..chat.events import TextReplaced
 from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
@@ -71,8 +72,9 @@ def run_chain(
 
 def _show(record: TurnRecord | None, events: tuple[ShownText, ...]) -> Generator[Operation, Any, None]:
     if events:
-        if record is not None:
-            record.show(events)
+        for event in events:
+            if record is not None:
+                record.show(event.text, replaces=isinstance(event, TextReplaced))
         yield Show(events)
 
 

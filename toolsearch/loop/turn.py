@@ -166,7 +166,8 @@ class Turn:
             return ()
         visible = ChatChunk(chunk.text, raw=chunk.raw) if chunk.tool_calls else chunk
         shown = tuple(self._path.push(visible, self._depth))
-        self.record.show(shown)
+        for passed in shown:
+            self.record.show(passed.text)
         return shown
 
     def partial(self) -> ChatResponse:
