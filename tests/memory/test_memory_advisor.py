@@ -907,6 +907,28 @@ def test_report_counts_messages_from_memory(ask: Ask) -> None:
     assert spent[0] == spent[1] > 2000
 
 
+def test_repository_that_loses_tool_messages_is_noticed(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    """The conversation is loaded once to see that, not after every turn."""
+    loads = []
+
+    class Forgetful(InMemoryRepository):
+        def append(self, key: SessionKey, messages: Sequence[Message]) -> None:
+            super().append(key, [message for message in messages if not isinstance(message, ToolMessage)])
+
+        def load(self, key: SessionKey) -> Sequence[Message]:
+            loads.append(key)
+            return super().load(key)
+
+    client, _ = client_of(["Hi.", [add_call()], "Three.", [add_call()], "Three."], memory_of(Forgetful()), order=INSIDE)
+    ask(client, "Hi", session_id="s")
+    assert caplog.messages == []
+    for _ in range(2):
+        ask(client, "1 + 2?", session_id="s")
+    (message,) = caplog.messages
+    assert message.startswith("toolsearch.memory_lost_messages repository=Forgetful lost=1 kinds=tool; ")
+    assert len(loads) == 4
+
+
 @pytest.fixture(autouse=True)
 def _no_threads_left() -> Iterator[None]:
     """Check that no worker thread of a test is left."""

@@ -28,6 +28,9 @@ class ChatMemory:
         repository: The storage, which keeps whole conversations.
         window: The limit of what is sent of a conversation. By default, all of it is sent.
 
+    Attributes:
+        is_checked: Whether it was checked that the repository keeps tool messages: after the first turn that has some.
+
     Raises:
         ConfigurationError: If an argument is not a repository or a window.
 
@@ -57,6 +60,7 @@ class ChatMemory:
             )
         self.repository = repository
         self.window = window
+        self.is_checked = False
 
     def __repr__(self) -> str:
         window = "" if self.window is None else f", window={type(self.window).__name__}"

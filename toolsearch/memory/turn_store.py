@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from typing import Any
@@ -10,13 +11,16 @@ from typing import Any
 from ..chat.turn_record import TurnRecord
 from ..errors import MemoryStoreError
 from ..loop.effects import Effect, Perform
-from ..messages import AssistantMessage, Message
+from ..messages import AssistantMessage, Message, ToolMessage
 from ..shared.fork import new_lock
+from ..text.logs import log_event
 from .chat_memory import ChatMemory
 from .repository import SessionKey
 from .turns import drop_unpaired, without_system
 
 __all__ = ["TurnStore"]
+
+logger = logging.getLogger(__name__)
 
 STORE_TIMEOUT_SECONDS = 30.0
 
@@ -55,10 +59,28 @@ class TurnStore:
         last = turn[-1]
         if isinstance(last, AssistantMessage) and not last.tool_calls:
             # From here on the turn is stored as a whole, also if it is cancelled before the store is done.
-            store = partial(self._store_once, drop_unpaired(without_system(turn)))
+            messages = drop_unpaired(without_system(turn))
+            store = partial(self._store_once, messages)
             self._record.store_later(owner, store)
             yield Perform(store)
+            yield from self._report_lost(messages)
         self._record.take_unstored(owner)
+
+    def _report_lost(self, turn: Sequence[Message]) -> Generator[Effect, Any, None]:
+        """Log an error if the repository has lost messages of the first turn that ran tools. Trust later turns."""
+        if self._memory.is_checked or not any(isinstance(message, ToolMessage) for message in turn):
+            return
+        self._memory.is_checked = True
+        stored: Sequence[Message] = yield Perform(partial(self._memory.repository.load, self._key))
+        lost = [message for message in turn if message not in stored]
+        if lost and len(lost) < len(turn):  # all are gone if the conversation was deleted meanwhile
+            facts = {
+                "repository": type(self._memory.repository).__name__,
+                "lost": len(lost),
+                "kinds": ", ".join(sorted({message.role for message in lost})),
+            }
+            note = "; the model no longer sees them. append must store every message"
+            log_event(logger, logging.ERROR, "memory_lost_messages", facts, note=note)
 
     def _store_partial(self, messages: Callable[[], Sequence[Message]]) -> Awaitable[None] | None:
         if not self._record.has_run_tools(since=self._first_round):
