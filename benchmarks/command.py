@@ -15,6 +15,7 @@ from rich.console import Console
 from ..chat.tokens import token_counter
 from ..errors import ConfigurationError, ToolSearchError
 from ..indexes.protocols import ToolIndex
+from .heartbeat.command import heartbeat
 from .index_options import default_indexes, make_indexes, validate_embedder
 from .reports.console import log_levels, make_console, report_errors
 from .reports.output import validate_targets, write_json, write_text
@@ -39,6 +40,7 @@ app = typer.Typer(
 
 app.command()(retrieval)
 app.command()(scaling)
+app.command()(heartbeat)
 
 _Catalog = Annotated[
     Path | None,

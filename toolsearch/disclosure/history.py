@@ -17,7 +17,10 @@ from .settings import DisclosureSettings
 
 __all__ = ["MessageTokens", "names_listed_in", "replay_reveals"]
 
-_RESULT_LIST = re.compile(r"^(?:Found|Already)\b[^\n]*:\n((?:- [^\n]*(?:\n|$))+)")
+MAX_COUNTED_CHARACTERS = 20_000
+"""Maximum length of a text that is counted whole. Counting happens on the event loop."""
+
+_RESULT_LIST = re.compile(r"(?:Found|Already)\b[^\n]*:\n((?:- [^\n]*(?:\n|$))+)")
 _LISTED_NAME = re.compile(r"^- ([a-zA-Z0-9_-]{1,64})(?:$|: )", re.MULTILINE)
 
 
@@ -103,15 +106,16 @@ def names_listed_in(text: str) -> tuple[str, ...]:
     Its first line is the sentence above the list. No other result begins like this, whatever the model searched for:
     a result without hits begins with a sentence of the index, which quotes the query.
     """
+    names: list[str] = []
     listed = _RESULT_LIST.match(text)
-    if listed is None:
-        return ()
-    following = names_listed_in(text[listed.end() :])
-    return tuple(dict.fromkeys((*_LISTED_NAME.findall(listed[1]), *following)))
+    while listed is not None:
+        names += _LISTED_NAME.findall(listed[1])
+        listed = _RESULT_LIST.match(text, listed.end())
+    return tuple(dict.fromkeys(names))
 
 
 class MessageTokens:
-    """Token counts of a conversation that grows; each message is counted once."""
+    """Token counts of a conversation that grows. Each message is counted once, and a very long text by a sample."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
@@ -131,13 +135,20 @@ class MessageTokens:
 
     def _measure(self, message: Message) -> tuple[int, int]:
         if isinstance(message, ToolMessage):
-            tokens = self._counter.count(message.text)
+            tokens = self._tokens(message.text)
             from_search = message.name == SEARCH_TOOL or message.revealed is not None
             return tokens, tokens if from_search else 0
-        tokens, overhead = self._counter.count(message.text), 0
+        tokens, overhead = self._tokens(message.text), 0
         if isinstance(message, AssistantMessage):
             for call in message.tool_calls:
-                size = self._counter.count(f"{call.name}{call.arguments}")
+                size = self._tokens(f"{call.name}{call.arguments}")
                 tokens += size
                 overhead += size if call.name == SEARCH_TOOL else 0
         return tokens, overhead
+
+    def _tokens(self, text: str) -> int:
+        if len(text) <= MAX_COUNTED_CHARACTERS:
+            return self._counter.count(text)
+        half = MAX_COUNTED_CHARACTERS // 2
+        sample = self._counter.count(text[:half]) + self._counter.count(text[-half:])
+        return sample * len(text) // MAX_COUNTED_CHARACTERS
