@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
 
-from ...shared.fork import new_lock
+from ...shared.lru_cache import ByteLruCache
 from ..reference import ToolReference
 from ..text.analysis import analyze, compound_term
 from ..text.identifiers import identifier_key
@@ -19,7 +18,9 @@ __all__ = ["TermsCache", "ToolTerms", "analyze_tool", "parameter_strings", "shar
 
 _MAX_SCHEMA_DEPTH = 5
 _MAX_SCHEMA_NODES = 2_000
-_MAX_TEXT_CHARACTERS = 50_000
+_MAX_TEXT_CHARACTERS = 10_000  # of each field; enough for every description that helps a model
+_MAX_NAME_CHARACTERS = 1_000
+_BYTES_PER_TERM = 65
 _MAX_PAIRED_WORDS = 24  # words of a description that give pairs; pairs of later words found nothing more
 _NESTED = frozenset(("items", "additionalProperties", "contains"))
 _ALTERNATIVES = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
@@ -53,6 +54,13 @@ class ToolTerms:
     surface_text: str
 
     @property
+    def size(self) -> int:
+        """A rough number of bytes that the terms take."""
+        fields = (self.name, self.description, self.search_text, self.tags, self.parameters, self.source)
+        terms = sum(map(len, fields))
+        return 1_000 + _BYTES_PER_TERM * terms + len(self.surface_text)
+
+    @property
     def name_field(self) -> tuple[str, ...]:
         """The terms of the name, and the whole name as one term."""
         return self.name if self.whole is None else (*self.name, self.whole)
@@ -80,39 +88,36 @@ class ToolTerms:
 
 
 class TermsCache:
-    """Least-recently-used cache of the terms of tools. Thread-safe.
+    """Least-recently-used cache of the terms of tools, bounded in bytes. Thread-safe.
 
     Args:
-        size: The maximum number of tools; about 4 KB each.
+        max_bytes: The maximum size of all entries. Most tools take about 4 KB.
     """
 
-    def __init__(self, size: int = 16_384) -> None:
-        self._size = size
-        self._lock = new_lock()
-        self._known: OrderedDict[bytes, ToolTerms] = OrderedDict()
+    def __init__(self, max_bytes: int = 64_000_000) -> None:
+        self._known: ByteLruCache[bytes, ToolTerms] = ByteLruCache(max_bytes)
 
     def __len__(self) -> int:
         return len(self._known)
 
+    @property
+    def bytes(self) -> int:
+        """The size of all entries."""
+        return self._known.bytes
+
     def clear(self) -> None:
         """Remove all entries."""
-        with self._lock:
-            self._known.clear()
+        self._known.clear()
 
     def get(self, tools: Sequence[ToolReference]) -> list[ToolTerms]:
         """Return the terms of each tool. Tools that are not cached are analyzed, outside the lock."""
-        digests = [tool.digest for tool in tools]
-        with self._lock:
-            found = [self._known.get(digest) for digest in digests]
-            for digest, known in zip(digests, found, strict=True):
-                if known is not None:
-                    self._known.move_to_end(digest)
-        complete = [known or analyze_tool(tool) for known, tool in zip(found, tools, strict=True)]
-        fresh = [(d, new) for d, new, old in zip(digests, complete, found, strict=True) if old is None]
-        with self._lock:
-            self._known.update(fresh[-self._size :])
-            while len(self._known) > self._size:
-                self._known.popitem(last=False)
+        complete = []
+        for tool in tools:
+            terms = self._known.get(tool.digest)
+            if terms is None:
+                terms = analyze_tool(tool)
+                self._known.put(tool.digest, terms, size=terms.size)
+            complete.append(terms)
         return complete
 
 
@@ -122,13 +127,13 @@ shared_terms_cache = TermsCache()
 
 def analyze_tool(tool: ToolReference) -> ToolTerms:
     """Return the terms of one tool."""
-    whole = compound_term(tool.name)
-    name, name_forms = analyze(tool.name)
+    whole = compound_term(tool.name[:_MAX_NAME_CHARACTERS])
+    name, name_forms = analyze(tool.name[:_MAX_NAME_CHARACTERS])
     description, description_forms = analyze(tool.description[:_MAX_TEXT_CHARACTERS])
     search_text, search_forms = analyze(tool.search_text[:_MAX_TEXT_CHARACTERS])
-    tags, tag_forms = analyze(" ".join(tool.tags))
+    tags, tag_forms = analyze(" ".join(tool.tags)[:_MAX_TEXT_CHARACTERS])
     parameters, parameter_forms = analyze(" ".join(parameter_strings(tool.parameters))[:_MAX_TEXT_CHARACTERS])
-    source, source_forms = analyze(tool.source or "")
+    source, source_forms = analyze((tool.source or "")[:_MAX_NAME_CHARACTERS])
     words = (name_forms, name_forms, description_forms, search_forms, parameter_forms, tag_forms, source_forms)
     pieces = [form for form in name_forms if stem(form) != whole]
     name_pairs = dict.fromkeys([*pairwise(pieces), *adjacent_words(pieces)])

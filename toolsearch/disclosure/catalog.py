@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from weakref import ref
 
 from cachetools import LRUCache
 
@@ -25,11 +28,11 @@ class ToolCatalog:
         references: The same tools as a `ToolSet`.
     """
 
-    def __init__(self, tools: Sequence[Tool], counter: TokenCounter) -> None:
+    def __init__(self, tools: Sequence[Tool], content: CatalogContent, counter: TokenCounter) -> None:
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
-        self.references = ToolSet(tool.reference for tool in tools)
+        self.references = content.references
         self._counter = counter
-        self._tokens: dict[str, int] = {}
+        self._tokens = content.tokens
 
     def tokens(self, name: str) -> int:
         """Return the tokens of one definition."""
@@ -43,23 +46,52 @@ class ToolCatalog:
         return sum(map(self.tokens, self.tools))
 
 
+@dataclass(frozen=True, slots=True)
+class CatalogContent:
+    """What was computed about the tools of a catalog. It holds their definitions, not the tools.
+
+    Args:
+        tools: The tools, which it does not keep alive.
+        references: Their definitions as a set.
+        tokens: The tokens of the definitions by name, as far as they were counted.
+    """
+
+    tools: tuple[ref[Tool], ...]
+    references: ToolSet
+    tokens: dict[str, int] = field(default_factory=dict)
+
+
 class ToolCatalogCache:
-    """The catalogs of recent requests. A client's tools are the same objects in each call, so they are hashed once."""
+    """The content of recent catalogs. A client's tools are the same objects in each call, so they are hashed once.
+
+    The tools, with their functions, servers and whatever these close over, live only as long as somebody else holds
+    them. The content of a catalog is dropped when one of its tools is gone.
+    """
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
-        self._recent: LRUCache[tuple[Tool, ...], ToolCatalog] = LRUCache(MAX_CACHED_CATALOGS)
+        self._recent: LRUCache[tuple[int, ...], CatalogContent] = LRUCache(MAX_CACHED_CATALOGS)
+        self._gone: deque[tuple[int, ...]] = deque()
         self._lock = new_lock()
 
     def get(self, tools: tuple[Tool, ...]) -> ToolCatalog:
         """Return the catalog of exactly these tools."""
+        key = tuple(map(id, tools))
         with self._lock:
-            catalog = self._recent.get(tools)
-        if catalog is None:
-            catalog = ToolCatalog(tools, self._counter)
+            while self._gone:
+                self._recent.pop(self._gone.popleft(), None)
+            content = self._recent.get(key)
+        if content is None or any(known() is not tool for known, tool in zip(content.tools, tools, strict=True)):
+
+            def forget(_tool: object) -> None:
+                # The garbage collector calls this anywhere, also while this thread holds the lock.
+                self._gone.append(key)
+
+            references = ToolSet(tool.reference for tool in tools)
+            content = CatalogContent(tuple(ref(tool, forget) for tool in tools), references)
             with self._lock:
-                self._recent[tools] = catalog
-        return catalog
+                self._recent[key] = content
+        return ToolCatalog(tools, content, self._counter)
 
 
 def definition_tokens(tool: Tool, counter: TokenCounter) -> int:

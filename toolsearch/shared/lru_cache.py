@@ -66,6 +66,12 @@ class ByteLruCache(Generic[K, V]):
                 self._bytes -= dropped
             return not old_size
 
+    def clear(self) -> None:
+        """Remove all values."""
+        with self._lock:
+            self._entries.clear()
+            self._bytes = 0
+
     def __len__(self) -> int:
         """Return the number of values."""
         return len(self._entries)

@@ -14,16 +14,25 @@ def test_equal_tools_are_analyzed_once() -> None:
 
 
 def test_the_cache_keeps_the_most_recently_used_tools() -> None:
-    cache = TermsCache(size=2)
-    one, two, three = (ToolReference(name=f"tool_{n}") for n in range(3))
-    first = cache.get([one])[0]
-    cache.get([two])
-    assert cache.get([one])[0] is first
-    cache.get([three])
-    assert len(cache) == 2
-    assert cache.get([one])[0] is first
-    assert [terms.name for terms in cache.get([one, two, three])] == [("tool", "0"), ("tool", "1"), ("tool", "2")]
-    assert len(cache) == 2
+    tools = [ToolReference(name=f"tool_{n:02}") for n in range(17)]
+    size = TermsCache().get(tools[:1])[0].size
+    cache = TermsCache(max_bytes=16 * size + 16)
+    first = cache.get(tools[:16])[0]
+    assert cache.get(tools[:1])[0] is first
+    assert len(cache) == 16
+    cache.get(tools[16:])
+    assert cache.get(tools[:1])[0] is first
+    assert len(cache) <= 16
+    assert cache.bytes <= 16 * size + 16
+
+
+def test_a_tool_that_is_too_large_is_not_cached() -> None:
+    small, large = ToolReference(name="small"), ToolReference(name="large", description="a word " * 5_000)
+    cache = TermsCache(max_bytes=100_000)
+    kept = cache.get([small])[0]
+    cache.get([large] * 50)
+    assert len(cache) == 1
+    assert cache.get([small])[0] is kept
 
 
 def test_parameter_strings_come_from_all_parts_of_a_schema() -> None:
