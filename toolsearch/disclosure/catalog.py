@@ -48,7 +48,7 @@ class ToolCatalog:
 
 @dataclass(frozen=True, slots=True)
 class CatalogContent:
-    """What was computed about the tools of a catalog. It holds their definitions, not the tools.
+    """Content of a catalog: the definitions of its tools, not the tools.
 
     Args:
         tools: The tools, which it does not keep alive.
