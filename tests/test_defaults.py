@@ -7,11 +7,19 @@ from dataclasses import fields
 
 import pytest
 
-from toolsearch import ChatMemory, InMemoryRepository, MemoryAdvisor, ToolCallingAdvisor, ToolSearchAdvisor
+from toolsearch import (
+    ChatMemory,
+    InMemoryRepository,
+    MemoryAdvisor,
+    ToolCallingAdvisor,
+    ToolSearchAdvisor,
+    UsageLimits,
+)
 from toolsearch.disclosure import DisclosureSettings, SessionToolIndex
 from toolsearch.indexes import ToolReference
 from toolsearch.loop.limits import ToolCallLimits
 from toolsearch.output import StructuredOutputAdvisor
+from toolsearch.tools import ResultLimits, ResultStore
 
 TOOLS = [ToolReference(name="get_weather")]
 
@@ -68,6 +76,22 @@ def test_a_turn_has_40_calls_of_a_tool_and_150_calls_and_answers_3_equal_ones() 
     limits = ToolCallLimits()
     assert (limits.per_tool, limits.total, limits.max_repeats, limits.on_limit) == (40, 150, 3, "end")
     assert ToolSearchAdvisor("regex").limits == ToolCallingAdvisor().limits == limits
+
+
+def test_results_are_cut_at_25000_tokens_and_20_megabytes_of_media() -> None:
+    for limits in (ToolCallingAdvisor().result_limits, ToolSearchAdvisor("regex").result_limits, ResultLimits()):
+        assert (limits.max_tokens, limits.max_media_bytes) == (25_000, 20_000_000)
+
+
+def test_the_rests_of_long_results_take_10_megabytes_a_session_50_a_tenant_and_200_in_all() -> None:
+    parameters = inspect.signature(ResultStore).parameters.values()
+    assert [parameter.default for parameter in parameters] == [10_000_000, 50_000_000, 200_000_000]
+
+
+def test_there_is_no_budget_of_tokens() -> None:
+    assert ToolCallingAdvisor().usage_limits is None
+    limits = UsageLimits()
+    assert (limits.turn_tokens, limits.session_tokens, limits.turn_cost, limits.session_cost) == (None,) * 4
 
 
 def test_structured_output_is_retried_3_times() -> None:

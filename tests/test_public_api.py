@@ -59,6 +59,7 @@ StructuredOutputAdvisor
 StructuredOutputError
 SystemMessage
 TextReplaced
+TokenPrice
 Tool
 ToolArgumentError
 ToolCall
@@ -74,6 +75,7 @@ ToolSearchReport
 ToolStarted
 TurnFinished
 Usage
+UsageLimits
 UserMessage
 event_from_dict
 message_from_dict

@@ -16,6 +16,7 @@ from toolsearch import (
     ChatStream,
     Message,
     StreamEvent,
+    TokenPrice,
     Tool,
     ToolCall,
     ToolCallingAdvisor,
@@ -25,6 +26,7 @@ from toolsearch import (
     ToolSearchAdvisor,
     ToolSearchReport,
     Usage,
+    UsageLimits,
     UserMessage,
     event_from_dict,
     message_from_dict,
@@ -184,3 +186,14 @@ class Shout(Advisor):
 
 
 assert_type(Tool.from_function(get_weather), Tool)
+
+
+def price(usage: Usage) -> float:
+    """Return a price."""
+    return usage.total / 1_000
+
+
+assert_type(UsageLimits(session_cost=1.0, price=price).session_usage("ann"), Usage)
+assert_type(TokenPrice(input=1.0, output=2.0)(Usage()), float)
+ToolCallingAdvisor(usage_limits=UsageLimits(turn_tokens=1_000), max_result_tokens=None)
+ToolSearchAdvisor(max_result_tokens=5_000, max_result_media_bytes=None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import TypeAlias
 
 from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Usage
+from ..shared import new_lock
 from ..text.tokens import estimate_tokens
 from .limits import LimitKind, ReachedLimit
 from .requests import ChatRequest
@@ -196,7 +196,7 @@ class _Accounts:
     def __init__(self) -> None:
         self._tenants: dict[str | None, OrderedDict[Hashable, Usage]] = {}
         self._count = 0
-        self._lock = Lock()
+        self._lock = new_lock()
 
     def get(self, key: SessionKey) -> Usage:
         """Return the usage of a session."""

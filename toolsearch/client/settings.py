@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from ..chat.requests import ChatRequest
+from ..chat.usage_limits import UsageLimits
 from ..disclosure.advisor import ToolSearchAdvisor
 from ..disclosure.sentences import DEFAULT_INSTRUCTIONS
 from ..disclosure.settings import DisclosureSettings
@@ -26,6 +27,8 @@ from ..indexes import Bm25ToolIndex, HybridToolIndex, ToolIndex, VectorToolIndex
 from ..indexes.vector.encode import require_vector_extra
 from ..loop.limits import ToolCallLimits
 from ..loop.tool_calling import ToolCallingAdvisor
+from ..tools.definition.fields import MIN_RESULT_TOKENS
+from ..tools.results.limits import RESULT_TOKENS
 
 try:
     from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -113,6 +116,11 @@ class ToolSearchSettings(BaseSettings):
     on_limit: Literal["end", "answer"] = Field(
         default=_LIMITS.on_limit, description="End the turn at a limit, or answer the call with the limit."
     )
+    max_result_tokens: int | None = Field(
+        default=RESULT_TOKENS, ge=MIN_RESULT_TOKENS, description="Tokens after which a tool result is cut."
+    )
+    max_turn_tokens: int | None = Field(default=None, ge=1, description="Budget of tokens of a turn.")
+    max_session_tokens: int | None = Field(default=None, ge=1, description="Budget of tokens of a session.")
     raise_on_error: bool = Field(default=False, description="Raise the error of a tool instead of answering the call.")
     resolve_fallback: bool = Field(default=False, description="Run tools that only the `resolver` knows.")
     tool_calling: bool = Field(default=True, description="For `ChatClient(tool_calling=settings.tool_calling)`.")
@@ -169,7 +177,8 @@ class ToolSearchSettings(BaseSettings):
 
         Args:
             options: Options that cannot be written in a variable: `tool_filter`, `token_counter`, `session_key`,
-                `resolver`, `should_continue`, `send_history`, and exception types as `raise_on_error`.
+                `resolver`, `should_continue`, `send_history`, `result_store`, `usage_limits`, and exception types as
+                `raise_on_error`.
 
         Raises:
             ConfigurationError: If an option cannot work, even while tool search is switched off.
@@ -187,7 +196,13 @@ class ToolSearchSettings(BaseSettings):
         for name in ("session_key", "token_counter"):
             if name in options:
                 search_options[name] = options.pop(name)
-        options = {"raise_on_error": self.raise_on_error, "resolve_fallback": self.resolve_fallback, **options}
+        options = {
+            "raise_on_error": self.raise_on_error,
+            "resolve_fallback": self.resolve_fallback,
+            "max_result_tokens": self.max_result_tokens,
+            "usage_limits": UsageLimits(turn_tokens=self.max_turn_tokens, session_tokens=self.max_session_tokens),
+            **options,
+        }
         # Created even if it is not used, so that an invalid option is an error while tool search is off.
         search = ToolSearchAdvisor(
             self._create_index(),

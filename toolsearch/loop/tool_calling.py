@@ -20,7 +20,7 @@ from ..tools.argument_types import validate_type
 from ..tools.guard import ToolFilter, ToolGuard, TurnGuard
 from ..tools.names import READ_TOOL, RESERVED_NAMES
 from ..tools.predicates import evaluate_predicate, validate_predicate
-from ..tools.results.limits import ResultLimits
+from ..tools.results.limits import RESULT_MEDIA_BYTES, RESULT_TOKENS, ResultLimits
 from ..tools.results.store import RESULT_STORE, ResultStore
 from ..tools.tool_type import Tool
 from .call_counter import CallCounter
@@ -124,8 +124,8 @@ class ToolCallingAdvisor:
         send_history: bool | None = None,
         resolver: ToolResolver | None = None,
         resolve_fallback: bool = False,
-        max_result_tokens: float | None = 25_000,
-        max_result_media_bytes: float | None = 20_000_000,
+        max_result_tokens: float | None = RESULT_TOKENS,
+        max_result_media_bytes: float | None = RESULT_MEDIA_BYTES,
         result_store: ResultStore | None = None,
         usage_limits: UsageLimits | None = None,
     ) -> None:

@@ -21,7 +21,7 @@ from ...observability.log import with_debug_log
 from ...tools.collect import ToolLike
 from ...tools.guard import ToolFilter, ToolGuard
 from ...tools.predicates import evaluate_predicate, validate_predicate
-from ...tools.results import ResultLimits
+from ...tools.results.limits import RESULT_MEDIA_BYTES, RESULT_TOKENS, ResultLimits
 from ...tools.threads import run_in_worker_thread
 from ...tools.tool_type import Tool
 from ..events import log_event
@@ -105,8 +105,8 @@ class McpServer:
         tool_search: bool | str | ToolIndex | Disclosure = False,
         pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
         session_key: Callable[[Mapping[str, str]], str | tuple[str | None, str] | None] | None = None,
-        max_result_tokens: float | None = 25_000,
-        max_result_media_bytes: float | None = 20_000_000,
+        max_result_tokens: float | None = RESULT_TOKENS,
+        max_result_media_bytes: float | None = RESULT_MEDIA_BYTES,
     ) -> None:
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtraError("mcp", "McpServer")

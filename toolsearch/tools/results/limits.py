@@ -15,7 +15,13 @@ from ..tool_type import Tool
 from .store import ResultStore, SessionKey, StoredResult
 from .truncation import cut_media, cut_text, evicted_text, fits, is_truncated
 
-__all__ = ["ResultLimits", "TurnResults"]
+__all__ = ["RESULT_MEDIA_BYTES", "RESULT_TOKENS", "ResultLimits", "TurnResults"]
+
+RESULT_TOKENS = 25_000
+"""The default limit on the text of a result, in estimated tokens."""
+
+RESULT_MEDIA_BYTES = 20_000_000
+"""The default limit on the media of a result."""
 
 _DESCRIPTION = (
     "Reads the rest of a tool result that was truncated. Take handle and offset from the note at the end of the result."
@@ -48,7 +54,9 @@ class ResultLimits:
         '[Truncated: characters 0 to 288 of 9,000. The'
     """
 
-    def __init__(self, *, max_tokens: float | None = 25_000, max_media_bytes: float | None = 20_000_000) -> None:
+    def __init__(
+        self, *, max_tokens: float | None = RESULT_TOKENS, max_media_bytes: float | None = RESULT_MEDIA_BYTES
+    ) -> None:
         self.max_tokens = _coerce_limit("max_result_tokens", max_tokens, MIN_RESULT_TOKENS)
         self.max_media_bytes = _coerce_limit("max_result_media_bytes", max_media_bytes, 0)
 
