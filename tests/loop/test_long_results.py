@@ -63,30 +63,17 @@ def limited(**options: Any) -> ToolCallingAdvisor:
     return ToolCallingAdvisor(max_result_tokens=300, **options)
 
 
-@pytest.fixture(autouse=True)
-def empty_store(monkeypatch: pytest.MonkeyPatch) -> ResultStore:
-    """An empty store for each test, as in a new process."""
-    return new_process(monkeypatch)
-
-
-def new_process(monkeypatch: pytest.MonkeyPatch) -> ResultStore:
-    store = ResultStore()
-    monkeypatch.setattr("toolsearch.loop.tool_calling.RESULT_STORE", store)
-    return store
-
-
 @pytest.mark.parametrize("session", [None, "ann"])
-def test_the_model_reads_a_long_result_to_its_end(
-    session: str | None, ask: Callable[..., Any], empty_store: ResultStore
-) -> None:
+def test_the_model_reads_a_long_result_to_its_end(session: str | None, ask: Callable[..., Any]) -> None:
     model = ScriptedChatModel(read_on)
-    client = ChatClient(model, tools=[look], advisors=[limited()])
+    store = ResultStore()
+    client = ChatClient(model, tools=[look], advisors=[limited(result_store=store)])
     reply = ask(client, "Go", session_id=session, tenant_id="acme").response
     parts = [message.text.rpartition("\n\n[")[0] for message in reply.messages if isinstance(message, ToolMessage)]
     assert "".join(parts) == TEXT
     assert len(parts) > 3
     assert names(model) == [["look"], *[["look", "read_tool_result"]] * len(parts)]
-    assert (empty_store.size == 0) is (session is None)
+    assert (store.size == 0) is (session is None)
 
 
 def test_the_read_tool_stays_in_the_session(ask_pair: Callable[..., Any]) -> None:
@@ -97,13 +84,12 @@ def test_the_read_tool_stays_in_the_session(ask_pair: Callable[..., Any]) -> Non
     assert names(model) == [["look"], *[["look", "read_tool_result"]] * 2, ["look"]]
 
 
-def test_the_read_tool_is_restored_from_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_read_tool_is_restored_from_the_conversation() -> None:
     model = ScriptedChatModel([[("look", {})], "ok", "ok"])
     memory = MemoryAdvisor(ChatMemory(InMemoryRepository()))
     client = ChatClient(model, tools=[look], advisors=[limited(), memory])
     first = client.call("Go", session_id="ann")
-    new_process(monkeypatch)
-    client = ChatClient(model, tools=[look], advisors=[limited(), memory])
+    client = ChatClient(model, tools=[look], advisors=[limited(), memory])  # as in another process
     client.call("Again", session_id="ann")
     assert names(model)[1:] == [["look", "read_tool_result"]] * 2
 
@@ -119,11 +105,12 @@ def test_the_read_tool_is_restored_from_the_conversation(monkeypatch: pytest.Mon
 
 def test_a_result_belongs_to_its_tenant_and_session() -> None:
     model = ScriptedChatModel([[("look", {})], "ok"])
-    client = ChatClient(model, tools=[look], advisors=[limited()])
+    store = ResultStore()
+    client = ChatClient(model, tools=[look], advisors=[limited(result_store=store)])
     reply = client.call("Go", session_id="ann", tenant_id="acme")
     for session, tenant in (("ann", None), ("ann", "other"), ("bob", "acme"), (None, "acme")):
         model = ScriptedChatModel([[("read_tool_result", note_in(reply.messages))], "ok"])
-        client = ChatClient(model, tools=[look], advisors=[limited()])
+        client = ChatClient(model, tools=[look], advisors=[limited(result_store=store)])
         conversation = [UserMessage("Go"), *reply.messages]
         later = client.call("Read on", messages=conversation, session_id=session, tenant_id=tenant)
         assert isinstance(later.messages[1], ToolMessage)
@@ -157,9 +144,7 @@ STEPS = [find("alpha"), [("alpha", {})], find("beta"), "ok", find("gamma"), "ok"
 
 @pytest.mark.parametrize("run_unrevealed", [False, True])
 @pytest.mark.parametrize("restart", [False, True])
-def test_the_tools_of_a_round_begin_with_those_of_the_round_before(
-    restart: bool, run_unrevealed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tools_of_a_round_begin_with_those_of_the_round_before(restart: bool, run_unrevealed: bool) -> None:
     """With tool search, tools that are revealed later follow after the read tool, in every process."""
     model = ScriptedChatModel(list(STEPS))
     memory = MemoryAdvisor(ChatMemory(InMemoryRepository()))
@@ -171,7 +156,6 @@ def test_the_tools_of_a_round_begin_with_those_of_the_round_before(
     one = client()
     one.call("Go", session_id="ann")
     if restart:
-        new_process(monkeypatch)
         one = client()
     one.call("Again", session_id="ann")
     assert names(model) == [
@@ -214,12 +198,35 @@ def test_an_application_that_drives_the_rounds_reads_long_results() -> None:
     assert names(model) == [["look"], *[["look", "read_tool_result"]] * len(parts)]
 
 
-def test_run_tools_without_a_session_keeps_nothing(empty_store: ResultStore) -> None:
-    client = ChatClient(ScriptedChatModel([]), tools=[look], advisors=[limited()])
+def test_run_tools_without_a_session_keeps_nothing() -> None:
+    store = ResultStore()
+    client = ChatClient(ScriptedChatModel([]), tools=[look], advisors=[limited(result_store=store)])
     call = AssistantMessage(tool_calls=(ToolCall("1", "look"),))
     (message,) = client.run_tools(messages=[UserMessage("Go"), call]).messages
     assert "The rest is not kept." in message.text
-    assert empty_store.size == 0
+    assert store.size == 0
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_advisors_share_rests_only_in_a_given_store(shared: bool) -> None:
+    options = {"result_store": ResultStore()} if shared else {}
+    model = ScriptedChatModel([[("look", {})], "ok"])
+    reply = ChatClient(model, tools=[look], advisors=[limited(**options)]).call("Go", session_id="ann")
+    model = ScriptedChatModel([[("read_tool_result", note_in(reply.messages))], "ok"])
+    other = ChatClient(model, tools=[look], advisors=[limited(**options)])
+    later = other.call("Read on", messages=[UserMessage("Go"), *reply.messages], session_id="ann")
+    assert isinstance(later.messages[1], ToolMessage)
+    assert later.messages[1].is_error is not shared
+
+
+def test_the_default_loop_of_a_client_keeps_rests_between_calls() -> None:
+    model = ScriptedChatModel([[("look", {"text": "word " * 100_000})], "ok"])
+    client = ChatClient(model, tools=[look])
+    reply = client.call("Go", session_id="ann")
+    client.model = ScriptedChatModel([[("read_tool_result", note_in(reply.messages))], "ok"])
+    later = client.call("Read on", session_id="ann")
+    assert isinstance(later.messages[1], ToolMessage)
+    assert not later.messages[1].is_error
 
 
 def test_the_name_of_the_read_tool_is_reserved() -> None:

@@ -34,12 +34,13 @@ class ClientChain(NamedTuple):
     loop: Advisor
 
 
-def build_chain(advisors: Iterable[Advisor], *, tool_calling: bool) -> ClientChain:
+def build_chain(advisors: Iterable[Advisor], default_loop: ToolCallingAdvisor, *, tool_calling: bool) -> ClientChain:
     """Return the chain of one call.
 
     Args:
         advisors: The advisors of the client and of the call.
-        tool_calling: True adds a `ToolCallingAdvisor` if `advisors` has no loop. False replaces the loop by its tool
+        default_loop: The loop of the client, which keeps the rests of long results.
+        tool_calling: True adds `default_loop` if `advisors` has no loop. False replaces the loop by its tool
             filter, which holds in both cases.
 
     Raises:
@@ -48,7 +49,7 @@ def build_chain(advisors: Iterable[Advisor], *, tool_calling: bool) -> ClientCha
     chain = sort_client_advisors(advisors)
     loop = next(filter(is_tool_loop, chain), None)
     if loop is None:
-        loop = ToolCallingAdvisor()
+        loop = default_loop
         chain = sort_advisors((*chain, loop))
     if not tool_calling:
         gate = ToolGate(_guard_of(loop), loop.order, loop if isinstance(loop, ToolCallingAdvisor) else None)

@@ -158,6 +158,7 @@ class ChatClient:
         self.tool_calling = tool_calling
         self.observer = observer
         self.threads = threads
+        self._default_loop = ToolCallingAdvisor()
         self._tools = expand_tools(tools)
         self._clock: Clock = clock or SystemClock()
         self._listing = ToolListing()
@@ -170,7 +171,7 @@ class ChatClient:
 
     def _log_start(self, tools: Sequence[Tool]) -> None:
         """Log the active advisor and index, so that a setting without effect is noticed."""
-        loop = build_chain(self.advisors, tool_calling=True).loop
+        loop = build_chain(self.advisors, self._default_loop, tool_calling=True).loop
         active = loop.describe() if isinstance(loop, ToolCallingAdvisor) else {"advisor": type(loop).__name__}
         active = active if self.tool_calling else {"advisor": "none"}
         facts = {**active, "tools": len(tools), "providers": len(self._tools) - len(tools)}
@@ -329,7 +330,8 @@ class ChatClient:
         validate_identifier(arguments.get("tenant_id"), "tenant_id")
         validate_mapping(arguments.get("context"), "context", '{"user": "ann"}')
         validate_mapping(arguments.get("options"), "options", '{"temperature": 0}')
-        built = build_chain((*self.advisors, *sort_advisors(arguments.get("advisors", ()))), tool_calling=tool_calling)
+        advisors = (*self.advisors, *sort_advisors(arguments.get("advisors", ())))
+        built = build_chain(advisors, self._default_loop, tool_calling=tool_calling)
         chain = with_structured_output(built.advisors, arguments.get("output_type"), self.model)
         tools = (*self._tools, *expand_tools(arguments.get("tools", ())))
         # Listing the tools of a provider, e.g. an MCP server, can block, so the driver does it.

@@ -14,7 +14,7 @@ from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..chat.usage_limits import UsageLimits
 from ..errors import ConfigurationError
-from ..messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage
+from ..messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage
 from ..text import short_repr
 from ..tools.argument_types import validate_type
 from ..tools.guard import ToolFilter, ToolGuard, TurnGuard
@@ -92,7 +92,8 @@ class ToolCallingAdvisor:
         max_result_tokens: Estimated tokens after which the text of a tool result is cut. The model can read the rest
             with the tool `read_tool_result`, which is added to its tools when a result is cut. None sets no limit.
         max_result_media_bytes: Bytes of media above which media of a tool result are left out. None sets no limit.
-        result_store: Keeps the rests of long results. By default, all clients of the process share one.
+        result_store: Keeps the rests of long results. Pass one object to advisors that share sessions. By default,
+            each advisor has its own part of a store that the process bounds.
         usage_limits: Budgets of tokens and cost for turns and sessions.
 
     Raises:
@@ -152,6 +153,7 @@ class ToolCallingAdvisor:
         if result_store is not None:
             validate_type(result_store, ResultStore, "result_store", "a ResultStore", "result_store=ResultStore()")
         self.result_store = result_store or RESULT_STORE
+        self._results_owner = object() if result_store is None else None
         self.guard = ToolGuard(tool_filter)
         self.limits = limits or ToolCallLimits()
         self.raise_on_error = _coerce_error_types(raise_on_error)
@@ -211,7 +213,7 @@ class ToolCallingAdvisor:
         with ExitStack() as resources:
             state = self._create_state(request, resources)
             if state.session is not None:  # without a session, nobody could read a rest
-                open_results(state, self.result_limits, self.result_store, request.messages)
+                self._open_results(state, request.messages)
             allowed = yield from self._filter_tools(state, request)
             allowed = yield from add_read_tool(state, allowed, self.tools_before_read_tool)
             return (yield from self._run_tools(state, allowed, calls, CallCounter(self.limits, request.messages)))
@@ -223,7 +225,7 @@ class ToolCallingAdvisor:
             if state.budget is not None and (limit := state.budget.reached()) is not None:
                 return end_by_limit(limit)
             if state.session is not None:
-                open_results(state, self.result_limits, self.result_store, request.messages)
+                self._open_results(state, request.messages)
             outgoing = yield from add_read_tool(state, request, self.tools_before_read_tool)
             response: ChatResponse = yield outgoing
             if state.budget is not None:
@@ -239,7 +241,7 @@ class ToolCallingAdvisor:
             if memory is not None and (yield from memory.open(request.session_id, request.tenant_id, record)):
                 state.memory = memory
             state.send_history = state.memory is None if self.send_history is None else self.send_history
-            open_results(state, self.result_limits, self.result_store, (*state.earlier, *request.messages))
+            self._open_results(state, (*state.earlier, *request.messages))
             request = yield from self._filter_tools(state, request)
             request = yield from run_hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")
             while True:
@@ -285,6 +287,10 @@ class ToolCallingAdvisor:
             state.budget = self.usage_limits.open(request, session)
             resources.callback(state.budget.settle)
         return state
+
+    def _open_results(self, state: LoopState, conversation: Sequence[Message]) -> None:
+        session = None if state.session is None else (self._results_owner, state.session)
+        open_results(state, self.result_limits, self.result_store, session, conversation)
 
     def tools_before_read_tool(self, state: LoopState, request: ChatRequest) -> frozenset[str] | None:
         """Return the names of the tools before `read_tool_result`. None puts it at the end.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any
 
 from ...chat.requests import ChatRequest
@@ -16,10 +16,16 @@ from ..state import LoopState
 __all__ = ["add_read_tool", "open_results"]
 
 
-def open_results(state: LoopState, limits: ResultLimits, store: ResultStore, conversation: Iterable[Message]) -> None:
+def open_results(
+    state: LoopState,
+    limits: ResultLimits,
+    store: ResultStore,
+    session: Hashable | None,
+    conversation: Iterable[Message],
+) -> None:
     """Let the session read the rests of its long results. Without a session, they are kept for the turn."""
-    key = (state.request.tenant_id, object() if state.session is None else state.session)
-    if state.session is None:
+    key = (state.request.tenant_id, object() if session is None else session)
+    if session is None:
         state.resources.callback(store.discard, key)
     state.results = TurnResults(limits, store, key, state.is_withheld)
     state.results.open(conversation)
