@@ -40,6 +40,16 @@ class BrokenClass:
         raise RuntimeError("no class")
 
 
+class BrokenMeta(type):
+    def __getattribute__(cls, name: str) -> Any:
+        raise RuntimeError(f"no {name}")
+
+
+class BrokenType(metaclass=BrokenMeta):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
 class BrokenText(str):
     __slots__ = ()
 
@@ -72,6 +82,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "nested getattr": lambda: [BrokenAttributes()],
     "class": BrokenClass,
     "nested class": lambda: (1, BrokenClass()),
+    "type": lambda: object.__new__(BrokenType),
     "text": lambda: BrokenText("mail sent"),
     "image": NearlyImage,
     "list with image": lambda: ["see", NearlyImage()],

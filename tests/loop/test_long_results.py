@@ -265,3 +265,17 @@ def test_without_a_limit_nothing_is_cut() -> None:
     advisor = ToolCallingAdvisor(max_result_tokens=None)
     reply = ChatClient(model, tools=[look], advisors=[advisor]).call("Go", session_id="ann")
     assert reply.messages[1].text == TEXT
+
+
+def test_an_evicted_session_begins_without_the_read_tool() -> None:
+    model = ScriptedChatModel([[("look", {})], "ok", "ok"])
+    advisor = ToolSearchAdvisor("regex", pinned=["look"], max_result_tokens=300)
+    client = ChatClient(model, tools=[look, *TOOLS], advisors=[advisor])
+    client.call("Go", session_id="ann")
+    advisor.evict("ann")
+    client.call("Again", session_id="ann")
+    assert names(model) == [
+        ["tool_search", "look"],
+        ["tool_search", "look", "read_tool_result"],
+        ["tool_search", "look"],
+    ]

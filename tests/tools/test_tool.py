@@ -542,3 +542,16 @@ def test_annotations_and_output_schema_are_read_only():
         made.annotations["readOnlyHint"] = False
     with pytest.raises(ConfigurationError, match="annotations must be a JSON object"):
         Tool("pay", annotations="readOnlyHint")
+
+
+def test_arguments_of_a_direct_call_can_be_json_text():
+    tool = Tool("add", fn=lambda a, b=2: a + b)
+    assert tool.call('{"a": 1}') == 3
+    assert asyncio.run(tool.acall('{"a": 1, "b": 5}')) == 6
+    assert Tool("ping", fn=lambda: "pong").call("") == "pong"
+
+
+@pytest.mark.parametrize("wrong", ["{", "[1]", "7", [1], 7])
+def test_arguments_of_a_direct_call_must_be_an_object(wrong):
+    with pytest.raises(ToolArgumentError, match="tool 'add': args must be a mapping or the JSON text of an object"):
+        Tool("add", fn=lambda a: a).call(wrong)

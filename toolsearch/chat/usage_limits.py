@@ -135,6 +135,7 @@ class TurnBudget:
 
     def __init__(self, limits: UsageLimits, record: TurnRecord | None, session: SessionKey | None) -> None:
         self._limits = limits
+        self._keeps_record = record is not None
         self._record = record or TurnRecord()
         self._session = session
         self._estimated = Usage()
@@ -156,9 +157,11 @@ class TurnBudget:
         return None
 
     def count(self, request: ChatRequest, response: ChatResponse) -> None:
-        """Estimate the usage of a response if its provider reports none."""
+        """Count what the record does not: the estimate for a response without usage, and all usage without a record."""
         if not response.usage.total:
             self._estimated += estimate_usage(request, response)
+        elif not self._keeps_record:
+            self._estimated += response.usage
 
     def settle(self) -> Usage:
         """Add what is new to the usage of the session, and return that. Idempotent."""

@@ -133,8 +133,9 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         self.disclosure.restore(self._key(session_id, tenant_id), names)
 
     def evict(self, session_id: str, *, tenant_id: str | None = None) -> None:
-        """Evict a session now: its index, unless others share it, and the tools revealed to it."""
+        """Evict a session now: its index, unless others share it, the tools revealed to it, and rests of results."""
         self.disclosure.sessions.evict(self._key(session_id, tenant_id))
+        self.forget_results(session_id, tenant_id=tenant_id)
 
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""

@@ -288,6 +288,11 @@ class ToolCallingAdvisor:
             resources.callback(state.budget.settle)
         return state
 
+    def forget_results(self, session_id: str, *, tenant_id: str | None = None) -> None:
+        """Forget the rests of long results of a session. Its next turn begins without `read_tool_result`."""
+        session = self.session_of(ChatRequest(messages=(), session_id=session_id, tenant_id=tenant_id))
+        self.result_store.discard((tenant_id, (self._results_owner, session)))
+
     def _open_results(self, state: LoopState, conversation: Sequence[Message]) -> None:
         session = None if state.session is None else (self._results_owner, state.session)
         open_results(state, self.result_limits, self.result_store, session, conversation)

@@ -110,6 +110,12 @@ def test_media_above_the_limit_are_left_out() -> None:
     assert ResultLimits(max_media_bytes=None).limit(message, TOOL) is message
 
 
+def test_an_address_that_holds_the_data_counts() -> None:
+    medium = Media("image/png", url=f"data:image/png;base64,{'A' * 1_000}")
+    limited = ResultLimits(max_media_bytes=100).limit(ToolMessage("1", "draw", "a picture", media=(medium,)), TOOL)
+    assert limited.media == ()
+
+
 @pytest.mark.parametrize("wrong", [0, 99, -1, True, "many", math.nan])
 def test_wrong_limits_are_rejected(wrong: object) -> None:
     with pytest.raises(ConfigurationError, match="max_result_tokens must be at least 100"):

@@ -246,7 +246,9 @@ class McpServer:
         call = ToolCall(str(ctx.request_id), params.name, json.dumps(params.arguments or {}))
         async with self._turn(session, tools) as turn:
             message = turn.intercept(call) if turn is not None else None
-            if message is None:
+            if message is not None:
+                message = self._results.limit(message, None)
+            else:
                 runnable = turn.tools if turn is not None else {tool.name: tool for tool in tools}
                 message = await self._run(call, runnable, ctx.session.report_progress, session)
             return to_call_result(message), turn is not None and turn.revealed_tools

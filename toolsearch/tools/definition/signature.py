@@ -75,9 +75,12 @@ def is_async(fn: Callable[..., Any] | None) -> bool:
 def is_awaitable(value: object) -> bool:
     """Return whether the value of a function has to be awaited.
 
-    The type decides: `isinstance` asks the object for its class, which can fail.
+    The type decides: `isinstance` asks the object for its class, which can fail. So can a metaclass.
     """
-    return issubclass(type(value), Awaitable)
+    try:
+        return issubclass(type(value), Awaitable)
+    except Exception:
+        return False
 
 
 def default_name(fn: Callable[..., Any]) -> str:

@@ -17,7 +17,7 @@ from ...messages import Media, validate_media
 from ...text import replace_surrogates, short_repr
 from ...text.logs import log_event
 from .large_values import write_json
-from .object_words import describe_object
+from .object_words import describe_object, type_name
 
 if TYPE_CHECKING:
     from ..tool_type import Tool
@@ -179,7 +179,7 @@ def _json(value: Any, tool: str) -> str:
             to_list = getattr(item, "tolist", None)
             if callable(to_list) and not isinstance(item, type):
                 return to_list()
-        unknown[type(item).__name__] = True
+        unknown[type_name(item)] = True
         return describe_object(item)
 
     def dump(item: Any) -> str:
@@ -204,7 +204,7 @@ def _json(value: Any, tool: str) -> str:
         except Exception:  # noqa: S112  # of pydantic or json, or of an attribute that fails
             continue
     else:
-        unknown[type(value).__name__] = True  # a circular reference
+        unknown[type_name(value)] = True  # a circular reference
         text = describe_object(value)
     if unknown:
         log_event(logger, logging.WARNING, "result_not_json", {"tool": tool, "types": ", ".join(unknown)})
@@ -220,7 +220,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return value
     if isinstance(value, (set, frozenset)):
         members = [_plain(member, depth + 1) for member in value]
-        return sorted(members, key=lambda member: (type(member).__name__, short_repr(member, 1000)))
+        return sorted(members, key=lambda member: (type_name(member), short_repr(member, 1000)))
     if type(value) is dict:
         return {key: _plain(member, depth + 1) for key, member in value.items()}
     if type(value) in (list, tuple):

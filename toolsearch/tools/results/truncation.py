@@ -90,8 +90,9 @@ def cut_media(text: str, media: tuple[Media, ...], max_bytes: float) -> tuple[st
     kept: list[Media] = []
     size = 0
     for medium in media:
-        if size + len(medium.data) <= max_bytes:
-            size += len(medium.data)
+        added = len(medium.data) + len(medium.url or "")  # an address can hold the data itself
+        if size + added <= max_bytes:
+            size += added
             kept.append(medium)
             continue
         line = media_placeholder(medium)
