@@ -15,6 +15,7 @@ __all__ = [
     "AssistantMessage",
     "Media",
     "Message",
+    "SearchScope",
     "SystemMessage",
     "ToolCall",
     "ToolMessage",
@@ -166,6 +167,29 @@ class UserMessage(_Message):
 
 
 @dataclass(frozen=True, slots=True)
+class SearchScope(Serializable):
+    """What a session was told about the tools that it can search for.
+
+    Args:
+        tools: The number of tools.
+        tokens: The tokens of all definitions, or None if they were not counted.
+        sources: The number of tools of each source.
+        categories: Whether the search tool takes a category.
+        reveals_all: Whether all tools are sent, so that there is no search tool.
+
+    Example:
+        >>> SearchScope(2, sources={"mail": 2}).tools
+        2
+    """
+
+    tools: int
+    tokens: int | None = None
+    sources: Mapping[str, int] = field(default_factory=dict, hash=False)
+    categories: bool = False
+    reveals_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AssistantMessage(_Message):
     """A message from the model, with the tool calls it requests.
 
@@ -175,6 +199,8 @@ class AssistantMessage(_Message):
         revealed: The identities of the tools that tool search had revealed to the session, in order, if the messages
             before do not show it. Otherwise None. Memory stores it; providers never receive it, and it does not count
             in a comparison.
+        scope: What the search tool says of the tools that there are, if the messages before do not show it. Otherwise
+            None. It is kept like `revealed`.
 
     Raises:
         ConfigurationError: If an argument has another type.
@@ -188,11 +214,13 @@ class AssistantMessage(_Message):
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     revealed: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
+    scope: SearchScope | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _validate_strings(self, 'AssistantMessage("...")', "text")
         _set_tuple(self, "AssistantMessage(tool_calls=[call])", "tool_calls", ToolCall)
         _set_tuple(self, "AssistantMessage(revealed=[identity])", "revealed", str, optional=True)
+        _validate_field(self, "AssistantMessage(scope=None)", "scope", SearchScope | None, "a SearchScope or None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +371,7 @@ def json_object(text: str) -> dict[str, Any] | None:
 # A field of a wrong type would fail later and elsewhere: in a counter, a store or a provider.
 
 
-def _validate_field(owner: object, example: str, name: str, kind: type, what: str) -> None:
+def _validate_field(owner: object, example: str, name: str, kind: Any, what: str) -> None:
     """Validate that a field has a type, `what` in words. `example` is what to write instead."""
     value = getattr(owner, name)
     if not isinstance(value, kind):

@@ -41,9 +41,17 @@ TURN = st.tuples(
     st.sampled_from(("answer", "answer", "answer", "fail")),
     st.sampled_from((None, None, "send_mail", "play_music")),  # a tool that this turn's catalog lacks
     st.sampled_from((None, None, "read_mail", "stop_music")),  # a tool that this turn's permissions exclude
+    st.sampled_from((0, 0, 0, 2, 40)),  # tools that a server lists in this turn only
 )
 OPTIONS = st.sampled_from(
-    ({}, {"keep_revealed": False}, {"max_revealed": 2}, {"reveal_upfront": 2}, {"max_revealed": 3, "reveal_upfront": 1})
+    (
+        {},
+        {"keep_revealed": False},
+        {"max_revealed": 2},
+        {"reveal_upfront": 2},
+        {"max_revealed": 3, "reveal_upfront": 1},
+        {"reveal_all_below": 300},
+    )
 )
 
 
@@ -68,17 +76,18 @@ class Workers:
         return ChatClient(ScriptedChatModel(self.answer), advisors=[search, MemoryAdvisor(self.memory, order=order)])
 
     def answer(self, request: ChatRequest) -> Any:
-        self.sent.append([tool.name for tool in request.tools])
+        self.sent.append([f"{tool.name}: {tool.description}" for tool in request.tools])
         step = self.steps.pop(0)
         if isinstance(step, Exception):
             raise step
         return step
 
     def run(
-        self, worker: int, text: str, rounds: list[Any], end: str, missing: str | None, refused: str | None
+        self, worker: int, text: str, rounds: list[Any], end: str, missing: str | None, refused: str | None, more: int
     ) -> None:
         self.steps = [*rounds, "Done." if end == "answer" else ProviderError("down")]
         tools = [Tool(name, f"Can {name.replace('_', ' ')}.", fn=lambda: "ok") for name in NAMES if name != missing]
+        tools += [Tool(f"more_{number}", "Can do more.", fn=lambda: "ok", source="server") for number in range(more)]
         try:
             self.clients[worker % len(self.clients)].call(
                 text, tools=tools, session_id="s", context={"refused": refused}
@@ -101,5 +110,5 @@ def test_random_workers_send_what_one_process_sends(
     restarted.memory.append("s", several.memory.messages("s"))
     for workers in (one, restarted):
         workers.sent.clear()
-        workers.run(0, "hello", [], "answer", None, None)
+        workers.run(0, "hello", [], "answer", None, None, 0)
     assert restarted.sent == one.sent

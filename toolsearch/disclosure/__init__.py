@@ -1,5 +1,6 @@
 """Progressive disclosure: the tool search advisor, and the engine below it for other frameworks."""
 
+from ..messages import SearchScope
 from ..tools.revealing import RevealingText
 from .advisor import SearchOptions, ToolSearchAdvisor
 from .disclosure import Disclosure
@@ -21,6 +22,7 @@ __all__ = [
     "Pin",
     "RevealingText",
     "SearchOptions",
+    "SearchScope",
     "SearcherHandle",
     "SessionLease",
     "SessionRecord",

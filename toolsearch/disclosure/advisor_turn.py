@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from ..chat.responses import ChatResponse
@@ -70,12 +69,12 @@ class AdvisorTurn:
         self._ledger.add_response(only_searched=only_searched, output=output)
 
     def mark(self, response: ChatResponse) -> ChatResponse:
-        """Add the revealed tools to the last message, if the conversation does not show them yet."""
-        marker = self.disclosure.take_marker()
-        if marker is None:
+        """Add to the last message what other processes have to know and the conversation does not show yet."""
+        last = response.message
+        marked = self.disclosure.mark(last)
+        if marked is last:
             return response
-        marked = dataclasses.replace(response.message, revealed=marker)
-        messages = [marked if message is response.message else message for message in response.messages]
+        messages = [marked if message is last else message for message in response.messages]
         return response.replace(messages=messages or [marked])
 
     def report(self) -> ToolSearchReport:

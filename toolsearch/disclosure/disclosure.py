@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import cast
 
 from ..indexes.reference import ToolReference
-from ..messages import Message
+from ..messages import Message, SearchScope
 from ..text.logs import log_event
 from ..tools.guard import ask_strictly
-from .offers import Offer, exceeds, make_offer, revise_offer
+from .offers import Offer, exceeds, find_scope, make_offer, offer_of, revise_offer
 from .sessions.record import SessionRecord
 from .sessions.session_index import SessionToolIndex
 from .sessions.tool_set import ToolSet, coerce_tool_set
@@ -91,9 +91,10 @@ class Disclosure:
         """
         tools = coerce_tool_set(tools)
         searchable = not frozenset(pinned).issuperset(tools.names)
-        kept, offer, revised = (
-            self._offer(session_id, tools, tokens, not continues) if searchable else (None, _NOTHING_HIDDEN, "")
-        )
+        scope = find_scope(conversation)
+        record = None if session_id is None else self.sessions.record(session_id)
+        kept = None if record is None else cast("Offer | None", record.frozen)
+        offer, revised = self._offer(kept, scope, tools, tokens, not continues) if searchable else (_NOTHING_HIDDEN, "")
         lease = self.sessions.lease(session_id, ToolSet() if offer.reveals_all else tools)
         try:
             record = lease.session
@@ -102,7 +103,9 @@ class Disclosure:
             if revised:
                 facts = {"reason": revised, "tools": len(tools), "searches": not offer.reveals_all}
                 log_event(logger, logging.INFO, "offer_revised", facts)
-            turn = DisclosureTurn(self.settings, lease, tools, offer, tuple(pinned), _Rule(allows), fingerprint)
+            turn = DisclosureTurn(
+                self.settings, lease, tools, offer, tuple(pinned), _Rule(allows), fingerprint, scope, kept
+            )
             turn.merge(conversation, revealed=revealed, withheld=withheld)
             turn.restore(record.take_restored())
             if self.settings.reveal_upfront and text.strip():
@@ -126,15 +129,15 @@ class Disclosure:
             record.restore_later(names)
 
     def _offer(
-        self, session_id: Hashable | None, tools: ToolSet, tokens: int | None, may_grow: bool
-    ) -> tuple[Offer | None, Offer, str]:
-        """Return the offer that the session has, the one for this turn, and the reason if it is revised."""
-        record = None if session_id is None else self.sessions.record(session_id)
-        kept = None if record is None else record.frozen
+        self, kept: Offer | None, scope: SearchScope | None, tools: ToolSet, tokens: int | None, may_grow: bool
+    ) -> tuple[Offer, str]:
+        """Return the offer for a turn, and the reason if it is not the earlier one of the session."""
         fresh = make_offer(self.settings, tools, tokens)
-        if not isinstance(kept, Offer):
-            return None, fresh, ""
-        return kept, *revise_offer(kept, fresh, tools, may_grow=may_grow)
+        limit = self.settings.reveal_all_below
+        if scope is not None and (not scope.reveals_all or (limit is not None and (scope.tokens or 0) < limit)):
+            shown = offer_of(scope)  # perhaps made by another process
+            kept = kept if kept == shown else shown
+        return (fresh, "") if kept is None else revise_offer(kept, fresh, tools, may_grow=may_grow)
 
 
 class _Rule:

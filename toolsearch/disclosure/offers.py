@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from ..messages import AssistantMessage, Message, SearchScope
 from . import sentences
 from .sessions.tool_set import ToolSet
 from .settings import DisclosureSettings
 
-__all__ = ["Offer", "exceeds", "make_offer", "revise_offer"]
+__all__ = ["Offer", "exceeds", "find_scope", "make_offer", "offer_of", "revise_offer", "scope_of"]
 
 _NO_SOURCES: Mapping[str, int] = MappingProxyType({})
 
@@ -62,6 +63,30 @@ def make_offer(settings: DisclosureSettings, tools: ToolSet, tokens: int | None)
         tools=len(tools),
         tokens=tokens,
     )
+
+
+def offer_of(scope: SearchScope) -> Offer:
+    """Return the offer that a conversation shows."""
+    sources = dict(sorted(scope.sources.items()))
+    return Offer(
+        reveals_all=scope.reveals_all,
+        description=sentences.search_tool_description(scope.tools, sources),
+        categories=scope.categories,
+        sources=sources,
+        tools=scope.tools,
+        tokens=scope.tokens,
+    )
+
+
+def scope_of(offer: Offer) -> SearchScope:
+    """Return the form in which a conversation shows an offer."""
+    return SearchScope(offer.tools, offer.tokens, dict(offer.sources), offer.categories, offer.reveals_all)
+
+
+def find_scope(conversation: Sequence[Message]) -> SearchScope | None:
+    """Return what a conversation shows last about the tools that there are, or None."""
+    scopes = (message.scope for message in reversed(conversation) if isinstance(message, AssistantMessage))
+    return next((scope for scope in scopes if scope is not None), None)
 
 
 def revise_offer(kept: Offer, fresh: Offer, tools: ToolSet, *, may_grow: bool) -> tuple[Offer, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -11,7 +12,7 @@ from ..chat.search_report import SearchRecord
 from ..errors import ConfigurationError, IndexingError
 from ..indexes.reference import ToolReference
 from ..indexes.response import ToolSearchResponse
-from ..messages import Message, ToolVersion
+from ..messages import AssistantMessage, Message, SearchScope, ToolVersion
 from ..observability.observer import ObservedSearch, start_child_span
 from ..text import short_repr
 from ..text.logs import log_event
@@ -19,7 +20,7 @@ from ..tools.names import closest_names
 from ..tools.revealing import RevealingText
 from . import sentences
 from .history import replay_reveals
-from .offers import Offer
+from .offers import Offer, scope_of
 from .reveals import Reveals
 from .sentences import SEARCH_TOOL
 from .sessions.lease import SessionLease
@@ -60,6 +61,8 @@ class DisclosureTurn:
         pinned: tuple[str, ...],
         allows: Callable[[str], bool],
         fingerprint: Callable[[str], str] | None = None,
+        scope: SearchScope | None = None,
+        kept: Offer | None = None,
     ) -> None:
         self.tools = tools
         self.offer = offer
@@ -74,7 +77,9 @@ class DisclosureTurn:
         self._sent: frozenset[str] = frozenset()
         self._pinned_tools = frozenset(self._tool(name).identity for name in pinned if name in tools)
         self._reveals = Reveals(self._record, settings, self._pinned_tools, self._may_have_tool)
-        self._shown = self._record.shown
+        self._shown = self._record.shown  # what the conversation shows
+        self._scope = scope
+        self._kept_offer = kept  # of the session before this turn
 
     @property
     def revealed(self) -> list[str]:
@@ -175,24 +180,26 @@ class DisclosureTurn:
         found = ((name, self.tools.find(name) or self.tools.get(name)) for name in revealed)
         self.restore(name for name, tool in found if tool is not None and tool.identity not in known)
 
-    def take_marker(self) -> tuple[str, ...] | None:
-        """Return the identities of the revealed tools if the conversation does not show them yet, or else None.
+    def mark(self, message: AssistantMessage) -> AssistantMessage:
+        """Return an answer of the model with what other processes have to know and the conversation does not show yet.
 
-        Store them as `AssistantMessage.revealed` of the last message, so that other processes see them. The
-        conversation counts as showing them from now on.
+        That are the tools revealed now (`AssistantMessage.revealed`) and the offer (`AssistantMessage.scope`). Store
+        it in the place of `message`: the conversation counts as showing them from now on.
         """
-        if self.offer.reveals_all or self._record.revealed == self._shown:
-            return None
-        self._shown = self._record.revealed
-        return self._shown
+        if self.offer.tools and (scope := scope_of(self.offer)) != self._scope:
+            message, self._scope = replace(message, scope=scope), scope
+        if not self.offer.reveals_all and (revealed := self._record.revealed) != self._shown:
+            message, self._shown = replace(message, revealed=revealed), revealed
+        return message
 
     def keep(self) -> None:
         """Note that the turn is kept in the conversation, with its markers."""
         self._record.keep(self._shown)
 
     def roll_back(self) -> None:
-        """Hide what the turn revealed, because it failed and the conversation does not show it."""
+        """Forget what the turn revealed and offered, because it failed and the conversation does not show it."""
         self._record.roll_back()
+        self._record.revise(self.offer, self._kept_offer)
 
     def names_after(self, conversation: Sequence[Message]) -> frozenset[str]:
         """Return the names of the tools that the session is sent after a conversation, the search tool included."""
