@@ -168,7 +168,7 @@ class UserMessage(_Message):
 
 @dataclass(frozen=True, slots=True)
 class SearchScope(Serializable):
-    """What a session was told about the tools that it can search for.
+    """Description of the tools that a session can search for, as the session was told it.
 
     Args:
         tools: The number of tools.
