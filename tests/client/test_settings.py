@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -39,6 +40,21 @@ def test_off_by_default() -> None:
     advisor = ToolSearchSettings.load().advisor()
     assert type(advisor) is ToolCallingAdvisor
     assert (advisor.order, advisor.limits.per_tool, advisor.limits.total) == (300, 40, 150)
+
+
+def test_limits_on_results_and_usage_reach_both_advisors(monkeypatch: pytest.MonkeyPatch) -> None:
+    for enabled in (False, True):
+        assert ToolSearchSettings.load(enabled=enabled, index="regex").advisor().usage_limits is None
+    variables = {"MAX_RESULT_TOKENS": "500", "MAX_TURN_TOKENS": "1000", "MAX_SESSION_TOKENS": "9000"}
+    for name, value in variables.items():
+        monkeypatch.setenv(f"TOOLSEARCH_{name}", value)
+    for enabled in (False, True):
+        advisor = ToolSearchSettings.load(enabled=enabled, index="regex").advisor()
+        assert advisor.result_limits.max_tokens == 500
+        assert advisor.usage_limits is not None
+        assert (advisor.usage_limits.turn_tokens, advisor.usage_limits.session_tokens) == (1000, 9000)
+    monkeypatch.setenv("TOOLSEARCH_MAX_RESULT_TOKENS", "none")
+    assert ToolSearchSettings.load().advisor().result_limits.max_tokens == math.inf
 
 
 def test_variables_reach_the_advisor(monkeypatch: pytest.MonkeyPatch) -> None:

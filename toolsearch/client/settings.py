@@ -200,7 +200,7 @@ class ToolSearchSettings(BaseSettings):
             "raise_on_error": self.raise_on_error,
             "resolve_fallback": self.resolve_fallback,
             "max_result_tokens": self.max_result_tokens,
-            "usage_limits": UsageLimits(turn_tokens=self.max_turn_tokens, session_tokens=self.max_session_tokens),
+            "usage_limits": self._create_usage_limits(),
             **options,
         }
         # Created even if it is not used, so that an invalid option is an error while tool search is off.
@@ -224,6 +224,11 @@ class ToolSearchSettings(BaseSettings):
         if self.index == "hybrid" and self.embedder is not None:
             return HybridToolIndex([Bm25ToolIndex(min_score=self.bm25_min_score), VectorToolIndex(self.embedder)])
         return resolve_index(self.index)
+
+    def _create_usage_limits(self) -> UsageLimits | None:
+        if self.max_turn_tokens is None and self.max_session_tokens is None:
+            return None
+        return UsageLimits(turn_tokens=self.max_turn_tokens, session_tokens=self.max_session_tokens)
 
     def _create_eviction(self) -> EvictionStrategy:
         lru = LruEviction(self.eviction_max_sessions)
