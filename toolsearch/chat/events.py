@@ -17,6 +17,7 @@ __all__ = [
     "RoundStarted",
     "StreamEvent",
     "TextReplaced",
+    "ToolDefinitionChanged",
     "ToolFilterFailed",
     "ToolFinished",
     "ToolStarted",
@@ -143,8 +144,38 @@ class TextReplaced(_Event):
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class ToolDefinitionChanged(_Event):
+    """The definition of a tool differs from the one that the session was sent before. Reported once per change.
+
+    Args:
+        tool: The name of the tool.
+        identity: The source and own name of the tool.
+        before: The fingerprint of the earlier definition; see `Tool.fingerprint`.
+        after: The fingerprint of the definition as it is now.
+        withheld: Whether the session cannot find, see or run the tool with this definition.
+
+    Example:
+        >>> ToolDefinitionChanged("joke", "fun::joke", "0" * 32, "f" * 32, withheld=True).identity
+        'fun::joke'
+    """
+
+    tool: str
+    identity: str
+    before: str
+    after: str
+    withheld: bool = False
+
+
 StreamEvent: TypeAlias = (
-    ChatChunk | TextReplaced | RoundStarted | ToolStarted | ToolFinished | ToolFilterFailed | TurnFinished
+    ChatChunk
+    | TextReplaced
+    | RoundStarted
+    | ToolStarted
+    | ToolFinished
+    | ToolFilterFailed
+    | ToolDefinitionChanged
+    | TurnFinished
 )
 """Any event of a stream."""
 

@@ -158,7 +158,7 @@ class ChatClient:
         self.tool_calling = tool_calling
         self.observer = observer
         self.threads = threads
-        self._default_loop = ToolCallingAdvisor()
+        self._default_loop = ToolCallingAdvisor()  # one for all calls: it remembers what sessions were sent
         self._tools = expand_tools(tools)
         self._clock: Clock = clock or SystemClock()
         self._listing = ToolListing()

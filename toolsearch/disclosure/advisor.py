@@ -136,6 +136,8 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         """Evict a session now: its index, unless others share it, the tools revealed to it, and rests of results."""
         self.disclosure.sessions.evict(self._key(session_id, tenant_id))
         self.forget_results(session_id, tenant_id=tenant_id)
+        request = ChatRequest(messages=(), session_id=session_id, tenant_id=tenant_id)
+        self.guard.watch.forget((tenant_id, self.session_of(request)))
 
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""

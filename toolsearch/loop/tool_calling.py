@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict
 
-from ..chat.events import ToolFilterFailed
+from ..chat.events import ToolDefinitionChanged, ToolFilterFailed
 from ..chat.limits import ReachedLimit
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
@@ -17,7 +17,7 @@ from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage
 from ..text import short_repr
 from ..tools.argument_types import validate_type
-from ..tools.guard import ToolFilter, ToolGuard, TurnGuard
+from ..tools.guard import DefinitionChange, DefinitionRule, ToolFilter, ToolGuard, TurnGuard
 from ..tools.names import READ_TOOL, RESERVED_NAMES
 from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.results.limits import RESULT_MEDIA_BYTES, RESULT_TOKENS, ResultLimits
@@ -49,6 +49,7 @@ class LoopOptions(TypedDict, total=False):
     """
 
     tool_filter: ToolFilter | None
+    on_definition_changed: DefinitionRule
     limits: ToolCallLimits | None
     raise_on_error: bool | type[Exception] | Collection[type[Exception]]
     on_error: Callable[[ToolCall, Exception], str] | None
@@ -76,6 +77,13 @@ class ToolCallingAdvisor:
             without tool search, in the loop or in `ChatClient.run_tools`. The filter is asked again before a tool is
             sent and before it runs. If it raises, or returns anything but True or False, the tool is rejected, and an
             error is logged. It may block.
+        on_definition_changed: What becomes of a tool whose own name, description, parameters, annotations or output
+            schema differ from what the session was sent before: ``"reveal"``, ``"withhold"``, or a function that
+            receives a `DefinitionChange` and returns one of the two. It may block. If it raises, or returns anything
+            else, the tool is withheld: it cannot be found, seen or run until it is defined as before. Each change is
+            logged as a warning, and a stream has the event `ToolDefinitionChanged`. The process remembers what its
+            latest 10,000 sessions were sent. After a restart, or without a session, only the tools of a source are
+            compared, with what the conversation shows: tools that a search revealed or that ran.
         limits: Limits on the tool calls of one turn.
         raise_on_error: False answers the exception of a tool to the model. True raises it. Exception types raise
             exceptions of these types.
@@ -118,6 +126,7 @@ class ToolCallingAdvisor:
         *,
         order: int = 300,
         tool_filter: ToolFilter | None = None,
+        on_definition_changed: DefinitionRule = "reveal",
         limits: ToolCallLimits | None = None,
         raise_on_error: bool | type[Exception] | Collection[type[Exception]] = False,
         on_error: Callable[[ToolCall, Exception], str] | None = None,
@@ -154,7 +163,7 @@ class ToolCallingAdvisor:
             validate_type(result_store, ResultStore, "result_store", "a ResultStore", "result_store=ResultStore()")
         self.result_store = result_store or RESULT_STORE
         self._results_owner = object() if result_store is None else None
-        self.guard = ToolGuard(tool_filter)
+        self.guard = ToolGuard(tool_filter, on_definition_changed)
         self.limits = limits or ToolCallLimits()
         self.raise_on_error = _coerce_error_types(raise_on_error)
         self.on_error = on_error
@@ -215,6 +224,7 @@ class ToolCallingAdvisor:
             if state.session is not None:  # without a session, nobody could read a rest
                 self._open_results(state, request.messages)
             allowed = yield from self._filter_tools(state, request)
+            allowed = yield from withhold_changed_tools(state.guard, allowed, state.earlier)
             allowed = yield from add_read_tool(state, allowed, self.tools_before_read_tool)
             return (yield from self._run_tools(state, allowed, calls, CallCounter(self.limits, request.messages)))
 
@@ -226,7 +236,9 @@ class ToolCallingAdvisor:
                 return end_by_limit(limit)
             if state.session is not None:
                 self._open_results(state, request.messages)
-            outgoing = yield from add_read_tool(state, request, self.tools_before_read_tool)
+            outgoing = yield from withhold_changed_tools(state.guard, request, state.earlier)
+            outgoing = yield from add_read_tool(state, outgoing, self.tools_before_read_tool)
+            self._note_sent(state, outgoing)
             response: ChatResponse = yield outgoing
             if state.budget is not None:
                 state.budget.count(outgoing, response)
@@ -243,6 +255,7 @@ class ToolCallingAdvisor:
             state.send_history = state.memory is None if self.send_history is None else self.send_history
             self._open_results(state, (*state.earlier, *request.messages))
             request = yield from self._filter_tools(state, request)
+            request = yield from withhold_changed_tools(state.guard, request, state.earlier)
             request = yield from run_hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")
             while True:
                 sent = len(state.produced)
@@ -282,7 +295,8 @@ class ToolCallingAdvisor:
 
     def _create_state(self, request: ChatRequest, resources: ExitStack) -> LoopState:
         session = self.session_of(request)
-        state = LoopState(request, self.guard.open(request.tool_context()), resources, session=session)
+        guard = self.guard.open(request.tool_context(), None if session is None else (request.tenant_id, session))
+        state = LoopState(request, guard, resources, session=session)
         if self.usage_limits is not None:
             state.budget = self.usage_limits.open(request, session)
             resources.callback(state.budget.settle)
@@ -310,7 +324,12 @@ class ToolCallingAdvisor:
         outgoing = yield from run_hook(self.before_call(state, request), ChatRequest, "before_call")
         outgoing = yield from self._filter_tools(state, outgoing)
         outgoing = yield from add_read_tool(state, outgoing, self.tools_before_read_tool)
+        self._note_sent(state, outgoing)
         return outgoing.replace(allow_tool_calls=False) if counter.exhausted else outgoing
+
+    def _note_sent(self, state: LoopState, outgoing: ChatRequest) -> None:
+        """Remember the definitions that the session is sent, except those of the loop's own tools."""
+        state.guard.note_sent(tool for tool in outgoing.tools if state.own_tools.get(tool.name) is not tool)
 
     def _filter_tools(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Return the request with the tools that the session may have."""
@@ -363,6 +382,32 @@ def report_filter_failure(guard: TurnGuard) -> Generator[Effect, Any, None]:
     """Show an event if the filter failed since the last time."""
     if (failure := guard.take_failure()) is not None:
         yield Emit(ToolFilterFailed(*failure))
+
+
+def withhold_changed_tools(
+    guard: TurnGuard, request: ChatRequest, earlier: Sequence[Message]
+) -> Generator[Effect, Any, ChatRequest]:
+    """Return the request without the tools that are withheld because their definition changed. Show the changes.
+
+    Args:
+        guard: The guard of the turn.
+        request: The request, with the tools that the filter admits.
+        earlier: The messages of earlier turns that the request does not contain.
+    """
+    seen = [
+        version
+        for message in (*earlier, *request.messages)
+        if isinstance(message, ToolMessage)
+        for version in message.tools
+        if version.fingerprint
+    ]
+    compare = partial(guard.compare, request.tools, seen)
+    changes: Sequence[DefinitionChange] = (yield Perform(compare)) if guard.compares_slowly else compare()
+    for change in changes:
+        tool = change.tool
+        yield Emit(ToolDefinitionChanged(tool.name, tool.identity, change.before, change.after, change.withheld))
+    kept = [tool for tool in request.tools if not guard.withholds(tool)]
+    return request if len(kept) == len(request.tools) else request.replace(tools=kept)
 
 
 def _resolve(resolver: ToolResolver, request: ChatRequest, calls: Sequence[ToolCall]) -> dict[str, Tool]:

@@ -6,7 +6,7 @@ from .catalog_file import load_catalog
 from .collect import ToolLike, ToolProvider, collect_tools, name_tools
 from .context import ToolContext
 from .definition.decorator import ResultConverter, ToolOptions, tool
-from .guard import FilterFailure, ToolFilter, ToolGuard, TurnGuard
+from .guard import DefinitionChange, DefinitionRule, DefinitionWatch, FilterFailure, ToolFilter, ToolGuard, TurnGuard
 from .results import ResultLimits, ResultStore, StoredResult, TurnResults, convert_result
 from .threads import ToolThreads
 from .tool_type import Tool
@@ -14,6 +14,9 @@ from .tool_type import Tool
 __all__ = [
     "AugmentedCall",
     "AugmentedTools",
+    "DefinitionChange",
+    "DefinitionRule",
+    "DefinitionWatch",
     "FilterFailure",
     "ResultConverter",
     "ResultLimits",

@@ -19,7 +19,7 @@ from ...loop.execution.batch import arun_batch
 from ...messages import ToolCall, ToolMessage
 from ...observability.log import with_debug_log
 from ...tools.collect import ToolLike
-from ...tools.guard import ToolFilter, ToolGuard
+from ...tools.guard import DefinitionRule, ToolFilter, ToolGuard
 from ...tools.predicates import evaluate_predicate, validate_predicate
 from ...tools.results.limits import RESULT_MEDIA_BYTES, RESULT_TOKENS, ResultLimits
 from ...tools.threads import run_in_worker_thread
@@ -64,6 +64,9 @@ class McpServer:
         tool_filter: ``(tool, context) -> bool``: the tools that a client may have, as in `ToolCallingAdvisor`. The
             context has `context`, and the session and tenant of the client. A rejected tool is neither listed, found
             nor run. It is asked at each request.
+        on_definition_changed: What becomes of a tool whose definition differs from the one that the session of a client
+            listed before, as in `ToolCallingAdvisor`. A withheld tool is neither listed, found nor run. Clients without
+            a session get every definition as it is.
         read_only: A predicate of a tool that only reads. Clients may run such tools in parallel and without asking the
             user, so by default no tool is annotated as read-only.
         tool_search: True, an index or the name of one makes the server a gateway. The session of a client lists
@@ -101,6 +104,7 @@ class McpServer:
         instructions: str | None = None,
         context: Mapping[str, Any] | None = None,
         tool_filter: ToolFilter | None = None,
+        on_definition_changed: DefinitionRule = "reveal",
         read_only: Callable[[Tool], bool] | None = None,
         tool_search: bool | str | ToolIndex | Disclosure = False,
         pinned: Iterable[Pin] | Callable[[Tool], bool] = (),
@@ -120,7 +124,7 @@ class McpServer:
         self.version = version
         self.instructions = instructions
         self._context = dict(context or {})
-        self._guard = ToolGuard(tool_filter)
+        self._guard = ToolGuard(tool_filter, on_definition_changed)
         self._read_only = read_only
         self._notifiers: list[ChangeNotifier] = []
         self._tools = ServedTools(tools, self._notifiers)
@@ -212,6 +216,8 @@ class McpServer:
             tools = await self._admitted_tools(session)
             async with self._turn(session, tools) as turn:
                 tools = turn.listed if turn is not None else tools
+            if session is not None and self._tools.may_change:
+                self._guard.watch.note_sent(session.key, tools)
             return ListToolsResult(tools=[describe_tool(tool, read_only=self._is_read_only(tool)) for tool in tools])
         except Exception as error:
             log_event(logging.ERROR, "mcp_request_failed", method="tools/list", error=error)
@@ -269,10 +275,17 @@ class McpServer:
 
     async def _admitted_tools(self, session: ClientSession | None) -> tuple[Tool, ...]:
         tools = await self._tools.current()
-        if not self._guard.filters:
+        key = session.key if session is not None and self._tools.may_change else None
+        if key is None and not self._guard.filters:
             return tools
-        guard = self._guard.open(self._request_of(session).tool_context())
-        return await run_in_worker_thread(partial(guard.select, tools))  # the filter may block
+        guard = self._guard.open(self._request_of(session).tool_context(), key)
+
+        def select() -> tuple[Tool, ...]:
+            admitted = guard.select(tools)
+            guard.compare(admitted)
+            return tuple(tool for tool in admitted if not guard.withholds(tool))
+
+        return await run_in_worker_thread(select)  # the filter and the rule may block
 
     def _request_of(self, session: ClientSession | None) -> ChatRequest:
         if session is None:
