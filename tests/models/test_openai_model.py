@@ -831,3 +831,19 @@ def test_the_server_reraises_errors_of_its_script():
         contextlib.suppress(ProviderError),
     ):
         model.call(REQUEST)
+
+
+@pytest.mark.parametrize("setting", ["http_client", "default_headers", "organization"])
+def test_settings_of_the_sdk_client_are_no_options(setting):
+    """They would fail at the first request."""
+    with pytest.raises(ConfigurationError, match=rf"'{setting}' is a setting of .*; write client=OpenAI\({setting}="):
+        OpenAIChatModel("any", **{setting: 1})
+
+
+def test_tools_of_a_model_can_be_definitions(connect):
+    definition = {"type": "function", "function": {"name": "ping", "description": "Ping.", "parameters": {}}}
+    server, model = connect(["ok"], tools=[definition, Tool("pong", "Pong.")])
+    model.call(REQUEST)
+    assert [tool["function"]["name"] for tool in server.requests[0].json["tools"]] == ["ping", "pong"]
+    with pytest.raises(ConfigurationError, match="tools must be Tool objects or definitions, got 'ping'"):
+        OpenAIChatModel("any", tools=["ping"])

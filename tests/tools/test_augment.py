@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -27,6 +28,11 @@ class Thought(BaseModel):
 def weather(city: str, context: ToolContext, days: int = 1) -> str:
     """Weather in a city."""
     return f"{context['unit']} for {days} in {city}"
+
+
+def forecast(city: str) -> str:
+    """Weather in a city."""
+    return f"rain in {city}"
 
 
 async def remote(text: str) -> str:
@@ -116,7 +122,7 @@ class Empty(BaseModel):
     [
         (Empty, print, "at least one field"),
         (dict, print, "pydantic model"),
-        (Thought, None, "callable"),
+        (Thought, 5, "callable"),
         (Thought, anyio.sleep, "not async"),
     ],
 )
@@ -142,7 +148,7 @@ def test_a_consumer_that_returns_an_awaitable_rejects_the_call(ask: Ask) -> None
     )
     result = ask(client, "Weather?").response.messages[1]
     assert result.is_error
-    assert "async" in result.text
+    assert result.text == "It failed because of the configuration of this service."
 
 
 def test_a_schema_with_closed_branches_is_rejected() -> None:
@@ -150,3 +156,34 @@ def test_a_schema_with_closed_branches_is_rejected() -> None:
     tool = Tool("either", "Either.", {"type": "object", "oneOf": [branch]}, lambda **_: "ok")
     with pytest.raises(ConfigurationError, match="oneOf forbids additional properties"):
         AugmentedTools([tool], Thought, lambda _call: None).tools()
+
+
+@dataclass
+class Note:
+    """A dataclass instead of a pydantic model."""
+
+    reason: str
+    sure: int = 5
+
+
+def test_fields_can_be_a_dataclass(ask: Ask) -> None:
+    notes: list[Note] = []
+    tools = AugmentedTools([remote], Note, lambda call: notes.append(call.fields))
+    model = ScriptedChatModel([[("remote", {"text": "hi", "reason": "so"})], [("remote", {"text": "hi"})], "ok"])
+    messages = ask(ChatClient(model, tools=tools), "Hi").response.messages
+    assert messages[1].text == "HI"
+    assert "'reason': required" in messages[3].text
+    assert notes == [Note("so", 5)]
+    assert tools.tools()[0].parameters["required"] == ["text", "reason"]
+
+
+def test_a_consumer_is_optional() -> None:
+    (augmented,) = AugmentedTools([forecast], Note).tools()
+    assert augmented.parameters["required"] == ["city", "reason"]
+    assert augmented.call({"city": "Gouda", "reason": "so"}) == "rain in Gouda"
+
+
+@pytest.mark.parametrize("fields", [dict, object, Thought(reason="x"), None, type("Empty", (BaseModel,), {})])
+def test_fields_must_be_a_class_with_fields(fields: Any) -> None:
+    with pytest.raises(ConfigurationError, match="a pydantic model or a dataclass with at least one field"):
+        AugmentedTools([forecast], fields)

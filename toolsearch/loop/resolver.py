@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 from ..errors import ConfigurationError
-from ..tools.collect import ToolLike, ToolListing, expand_tools
+from ..tools.collect import ToolLike, ToolListing, expand_tools, name_tools
 from ..tools.tool_type import Tool
 
 __all__ = ["ChainedToolResolver", "StaticToolResolver", "ToolResolver"]
@@ -26,7 +26,7 @@ class ToolResolver(Protocol):
 
 
 class StaticToolResolver:
-    """A resolver for a fixed set of tools, under the names that the model sees.
+    """A resolver for tools under the names that the model sees. Providers are asked when a name is looked up.
 
     Args:
         tools: Tools in any form that ``ChatClient(tools=...)`` accepts.
@@ -40,11 +40,13 @@ class StaticToolResolver:
     """
 
     def __init__(self, tools: Iterable[ToolLike] | ToolLike) -> None:
-        self._tools = {tool.name: tool for tool in ToolListing().current(expand_tools(tools))}
+        self._found = expand_tools(tools)
+        self._listing = ToolListing()
+        name_tools(tool for tool in self._found if isinstance(tool, Tool))  # reports a wrong name now
 
     def resolve(self, name: str) -> Tool | None:
         """Return the tool with this name, or None."""
-        return self._tools.get(name)
+        return next((tool for tool in self._listing.current(self._found) if tool.name == name), None)
 
 
 class ChainedToolResolver:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -17,11 +18,11 @@ from .threads import run_library_work
 from .tool_type import Tool, ToolContext
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from pydantic import TypeAdapter
 
 __all__ = ["AugmentedCall", "AugmentedTools"]
 
-FieldsT = TypeVar("FieldsT", bound="BaseModel")
+FieldsT = TypeVar("FieldsT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class AugmentedCall(Generic[FieldsT]):
 
 
 class AugmentedTools(Generic[FieldsT]):
-    """A tool provider that adds the fields of a pydantic model to the parameters of every tool.
+    """A tool provider that adds the fields of a pydantic model or a dataclass to the parameters of every tool.
 
     Pass it to ``tools=[...]``. It wraps every kind of tool and provider, such as `McpTools`, keeps their other
     properties (``return_direct``, timeout, tags, source), and works with tool search. The added fields come last.
@@ -55,13 +56,13 @@ class AugmentedTools(Generic[FieldsT]):
 
     Args:
         tools: The tools, as for ``ChatClient(tools=...)``.
-        fields: A pydantic model.
+        fields: A pydantic model or a dataclass.
         consumer: Called with an `AugmentedCall` before the tool runs. An exception becomes the tool result, so the
-            consumer can reject a call.
+            consumer can reject a call. Without a consumer, the model only has to fill in the fields.
         remove: False passes the added arguments to the tool, too.
 
     Raises:
-        ConfigurationError: If `fields` is not a pydantic model with fields, or the consumer is not a sync callable.
+        ConfigurationError: If `fields` is not a class with fields, or the consumer is not a sync callable.
             Also when the tools are listed, if a tool has a parameter with the name of a field.
 
     Example:
@@ -83,23 +84,25 @@ class AugmentedTools(Generic[FieldsT]):
         self,
         tools: Iterable[ToolLike] | ToolLike,
         fields: type[FieldsT],
-        consumer: Callable[[AugmentedCall[FieldsT]], object],
+        consumer: Callable[[AugmentedCall[FieldsT]], object] | None = None,
         *,
         remove: bool = True,
     ) -> None:
-        from pydantic import BaseModel
+        from pydantic import TypeAdapter
 
-        if not (isinstance(fields, type) and issubclass(fields, BaseModel)) or not fields.model_fields:
-            raise ConfigurationError(f"fields must be a pydantic model with at least one field, got {fields!r}")
-        if not callable(consumer) or is_async(consumer):
+        if not _names_of_fields(fields):
+            raise ConfigurationError(
+                f"fields must be a pydantic model or a dataclass with at least one field, got {fields!r}"
+            )
+        if consumer is not None and (not callable(consumer) or is_async(consumer)):
             raise ConfigurationError(
                 f"consumer must be a callable that is not async: AugmentedCall -> None, got {consumer!r}"
             )
         self._wrapped = expand_tools(tools)
-        self._fields = fields
+        self._fields: TypeAdapter[FieldsT] = TypeAdapter(fields)
         self._consumer = consumer
         self._remove = remove
-        self._schema = _schema_of(fields)
+        self._schema = _schema_of(self._fields)
         self._augmented_tools: WeakKeyDictionary[Tool, Tool] = WeakKeyDictionary()
         self._lock = new_lock()
 
@@ -134,17 +137,29 @@ class AugmentedTools(Generic[FieldsT]):
 
         names = self._schema["properties"].keys()
         try:
-            fields = self._fields.model_validate({name: arguments[name] for name in names if name in arguments})
+            fields = self._fields.validate_python({name: arguments[name] for name in names if name in arguments})
         except ValidationError as error:
             raise ToolArgumentError(f"{tool.name}: {error}") from error
-        evaluate_predicate(self._consumer(AugmentedCall(tool, arguments, fields, context)), "consumer")
+        if self._consumer is not None:
+            evaluate_predicate(self._consumer(AugmentedCall(tool, arguments, fields, context)), "consumer")
         return {name: value for name, value in arguments.items() if not self._remove or name not in names}
 
 
-def _schema_of(fields: type[BaseModel]) -> dict[str, Any]:
+def _names_of_fields(fields: object) -> tuple[str, ...]:
+    """Return the names of the fields of a pydantic model or a dataclass; none for anything else."""
+    from pydantic import BaseModel
+
+    if not isinstance(fields, type):
+        return ()
+    if issubclass(fields, BaseModel):
+        return tuple(fields.model_fields)
+    return tuple(field.name for field in dataclasses.fields(fields)) if is_dataclass(fields) else ()
+
+
+def _schema_of(fields: TypeAdapter[Any]) -> dict[str, Any]:
     from .definition.json_schema import ToolJsonSchema, tidy
 
-    schema: dict[str, Any] = tidy(fields.model_json_schema(schema_generator=ToolJsonSchema))
+    schema: dict[str, Any] = tidy(fields.json_schema(schema_generator=ToolJsonSchema))
     return schema
 
 

@@ -88,8 +88,9 @@ class SessionToolIndex:
         self._entries = {key: entry.without_leases() for key, entry in self._entries.items()}
 
     def index(self, session_id: Hashable, tools: ToolSet | Iterable[ToolReference]) -> None:
-        """Set the tools that a session searches. A searcher is built only if no session has an equal set.
+        """Set the tools that a session searches, in place of its earlier ones. To add a tool, pass all of them.
 
+        A searcher is built only if no session has an equal set.
         If the build fails, the session keeps its previous set. Revealed tools stay revealed.
 
         Args:

@@ -11,7 +11,9 @@ from ...chat.events import ChatChunk
 from ...chat.requests import ChatRequest
 from ...chat.responses import ChatResponse
 from ...errors import ConfigurationError
+from ...text import short_repr
 from ...text.secret import Secret
+from ...tools.tool_type import Tool
 from .answers import response_of
 from .clients import SdkClients
 from .stream import StreamAssembler
@@ -21,11 +23,10 @@ from .wire import wire_messages, wire_tools
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
-    from ...tools.tool_type import Tool
-
 __all__ = ["OpenAIChatModel"]
 
 _RESERVED_OPTIONS = ("messages", "stream", "tools")
+_CLIENT_SETTINGS = ("http_client", "default_headers", "default_query", "organization", "project")
 _TOOL_OPTIONS = ("tool_choice", "parallel_tool_calls")
 
 
@@ -43,7 +44,8 @@ class OpenAIChatModel:
         api_key: The API key, as a string or a `Secret`; by default the SDK reads ``OPENAI_API_KEY``. It is never shown.
         client: An SDK client for `call` and `stream`, instead of `base_url` and `api_key`. The caller closes it.
         async_client: The same for `acall` and `astream`.
-        tools: Tools to send if a request has none. The model never runs tools.
+        tools: Tools or definitions to send if a request has none. The model never runs tools, and a `ChatClient` does
+            not know them: use them with a model that is called directly, or with ``tool_calling=False``.
         max_tools: The largest number of tools in one request; by default OpenAI's limit. None for no limit.
         stream_usage: Whether to request token counts at the end of streams. False for servers that reject the
             request for them.
@@ -59,7 +61,8 @@ class OpenAIChatModel:
         supports_output_schema: The argument `output_schema`.
 
     Raises:
-        ConfigurationError: If a client is given together with its settings, or a reserved option is given.
+        ConfigurationError: If a client is given together with its settings, or an option is reserved or a setting of
+            the SDK's client.
 
     Example:
         >>> from toolsearch.messages import UserMessage
@@ -78,7 +81,7 @@ class OpenAIChatModel:
         api_key: str | Secret | None = None,
         client: OpenAI | None = None,
         async_client: AsyncOpenAI | None = None,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[Tool | Mapping[str, Any]] = (),
         max_tools: int | None = 128,
         stream_usage: bool = True,
         output_schema: bool = True,
@@ -91,6 +94,7 @@ class OpenAIChatModel:
                 "a given client has its own base_url, api_key and max_retries; pass either the client or the settings"
             )
         _validate_options(options)
+        _validate_no_client_settings(options)
         self.model = model
         self.supports_output_schema = output_schema
         key = Secret(api_key) if isinstance(api_key, str) else api_key
@@ -99,7 +103,7 @@ class OpenAIChatModel:
         # Not a method: the clients must not refer back to the model, or dropping it would not close them at once.
         self._errors = partial(_convert_errors, model)
         self._clients = SdkClients(settings, client, async_client, self._errors)
-        self._tools = tuple(tools)
+        self._tools = tuple(map(_coerce_tool, tools))
         self._max_tools = max_tools
         self._stream_usage = stream_usage
         self._options = dict(options)
@@ -217,6 +221,23 @@ class OpenAIChatModel:
         elif not request.allow_tool_calls:
             options["tool_choice"] = "none"
         return arguments | options
+
+
+def _coerce_tool(tool: object) -> Tool:
+    if isinstance(tool, Tool):
+        return tool
+    if isinstance(tool, Mapping):
+        return Tool.from_definition(tool)
+    raise ConfigurationError(f"tools must be Tool objects or definitions, got {short_repr(tool)}; write Tool(...)")
+
+
+def _validate_no_client_settings(options: Mapping[str, Any]) -> None:
+    """Reject settings of the SDK's client, which are unknown to its requests."""
+    if found := [name for name in _CLIENT_SETTINGS if name in options]:
+        raise ConfigurationError(
+            f"{found[0]!r} is a setting of the SDK's client; "
+            f"write client=OpenAI({found[0]}=...), async_client=AsyncOpenAI({found[0]}=...)"
+        )
 
 
 def _convert_errors(model: str, *, reading: bool = False, max_retries: int = 0) -> AbstractContextManager[None]:
