@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from toolsearch import ChatChunk, ChatClient, ProviderError, ToolMessage
-from toolsearch.testing import FakeClock, ScriptedChatModel, ScriptedStream
+from toolsearch import ChatChunk, ChatClient, ToolMessage
+from toolsearch.testing import ScriptedChatModel
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "advisors.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -53,33 +53,6 @@ def test_every_class_of_the_page_is_tested(page: SimpleNamespace) -> None:
 def test_a_typed_advisor_signs_each_answer(ask: Ask, page: SimpleNamespace) -> None:
     client = ChatClient(ScriptedChatModel(["Hello."]), advisors=[page.Signed("Ann")])
     assert ask(client, "Hi").response.text == "Hello.\nAnn"
-
-
-BUSY = ProviderError("busy", status=503, retryable=True)
-
-
-@pytest.mark.parametrize(
-    "first", [BUSY, ScriptedStream("Half an ans", error=BUSY, after=2)], ids=["at-once", "in-the-middle"]
-)
-def test_retry_backs_off_and_shows_text_once(ask: Ask, page: SimpleNamespace, first: Any) -> None:
-    clock = FakeClock()
-    script = [[("look_up", {"word": "a"})], first, BUSY, "Here you are."]
-    client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Retry()], clock=clock)
-    RAN.clear()
-    outcome = ask(client, "Go")
-    assert outcome.text_shown == outcome.response.text == "Here you are."
-    assert clock.sleeps == [1.0, 2.0]
-    assert RAN == ["a"]  # retries the round, not the turn
-
-
-@pytest.mark.parametrize("retryable", [True, False])
-def test_retry_raises_the_last_error(ask: Ask, page: SimpleNamespace, retryable: bool) -> None:
-    clock = FakeClock()
-    script = [ProviderError(f"no {n}", retryable=retryable) for n in range(3)]
-    client = ChatClient(ScriptedChatModel(script), advisors=[page.Retry()], clock=clock)
-    with pytest.raises(ProviderError, match="no 2" if retryable else "no 0"):
-        ask(client, "Go")
-    assert clock.sleeps == ([1.0, 2.0] if retryable else [])
 
 
 def test_redaction_works_for_any_chunk_boundary(ask: Ask, page: SimpleNamespace) -> None:
@@ -158,28 +131,6 @@ def test_approval_does_not_block_the_event_loop(ask: Ask, page: SimpleNamespace)
     )
     ask(client, "Go")
     assert (threads[0] is threading.current_thread()) is not ask.is_async  # type: ignore[attr-defined]
-
-
-def test_progress_reports_each_round(ask: Ask, page: SimpleNamespace) -> None:
-    events: list[str] = []
-    script = [[ChatChunk("One moment."), *call_chunks("look_up", {"word": "a"})], "Done."]
-    client = ChatClient(ScriptedChatModel(script), tools=[look_up], advisors=[page.Progress(events.append)])
-    outcome = ask(client, "Go")
-    streamed = ask.streams  # type: ignore[attr-defined]
-    without_text = [line for line in events if "look_up" in line]
-    assert without_text == ["look_up ...", "look_up = a is a word"]
-    texts = "".join(line for line in events if "look_up" not in line)
-    assert texts == ("One moment.Done." if streamed else "")
-    assert outcome.response.text == "Done."
-
-
-def call_chunks(name: str, arguments: dict[str, Any]) -> list[Any]:
-    """Return the end of a streamed answer with a tool call."""
-    from toolsearch import AssistantMessage, ChatResponse, ToolCall
-
-    call = ToolCall("call_1", name, json.dumps(arguments))
-    message = AssistantMessage("One moment.", (call,))
-    return [ChatChunk("", (call,)), ChatResponse(messages=(message,), finish_reason="tool_calls")]
 
 
 def test_a_subclass_changes_late_requests(ask: Ask, page: SimpleNamespace) -> None:
