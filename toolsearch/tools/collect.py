@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, TypeAlias, runtime_checkable
+from weakref import WeakKeyDictionary, ref
 
 from ..errors import ConfigurationError
 from ..text import clip, short_repr
@@ -81,21 +82,22 @@ class ToolListing:
     """
 
     def __init__(self) -> None:
-        self._latest: tuple[tuple[tuple[Tool, ...], tuple[int, ...]], tuple[Tool, ...]] = (((), ()), ())
+        self._latest: _NamedTools | None = None
         self._logged: dict[tuple[str, str], None] = {}
 
     def current(self, found: Sequence[Tool | ToolProvider]) -> tuple[Tool, ...]:
-        """Return the current tools; the same tuple as long as no tool changed. A provider may block.
+        """Return the current tools; the same objects as long as no tool changed. A provider may block.
 
         Raises:
             DuplicateToolError: If two tools that do not come from a provider have one name, or one has a reserved
                 name.
         """
-        ranked = _rank_tools(found)
-        latest, named = self._latest
-        if ranked != latest:  # tools compare by identity
-            named, left_out = assign_names(*ranked)
-            self._latest = (ranked, named)
+        tools, ranks = _rank_tools(found)
+        latest = self._latest
+        named = None if latest is None else latest.find(tools, ranks)
+        if named is None:
+            named, left_out = assign_names(tools, ranks)
+            self._latest = _NamedTools(tools, ranks, named)
             self._log(left_out)
         return named
 
@@ -110,6 +112,26 @@ class ToolListing:
             tool, reason = new[0]
             facts = {"tools": len(new), "tool": tool.original_name, "source": tool.source, "reason": reason}
             log_event(logger, logging.WARNING, "tools_left_out", facts)
+
+
+class _NamedTools:
+    """Names that were assigned to tools. It does not keep the tools alive: they can belong to one call."""
+
+    def __init__(self, tools: Sequence[Tool], ranks: tuple[int, ...], named: Sequence[Tool]) -> None:
+        self._tools = tuple(map(ref, tools))
+        self._ranks = ranks
+        self._named = tuple(map(ref, named))
+        listed = set(map(id, tools))
+        originals = {tool.identity: tool for tool in reversed(tools)}
+        renamed = {originals[tool.identity]: tool for tool in named if id(tool) not in listed}
+        self._renamed = WeakKeyDictionary(renamed)  # a renamed tool lives as long as the tool it was made from
+
+    def find(self, tools: Sequence[Tool], ranks: tuple[int, ...]) -> tuple[Tool, ...] | None:
+        """Return the named tools, or None if other tools are listed."""
+        if ranks != self._ranks or any(known() is not tool for known, tool in zip(self._tools, tools, strict=True)):
+            return None
+        named = [tool for known in self._named if (tool := known()) is not None]
+        return tuple(named) if len(named) == len(self._named) else None
 
 
 def _rank_tools(found: Sequence[Tool | ToolProvider]) -> tuple[tuple[Tool, ...], tuple[int, ...]]:

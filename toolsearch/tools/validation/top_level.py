@@ -39,7 +39,7 @@ def top_level_problems(schema: Mapping[str, Any], arguments: Any, judge: Judge |
         found += [Violation("required", missing, arguments, schema)] if missing else []
     if schema.get("additionalProperties") is False and not schema.get("patternProperties"):
         extras = [name for name in arguments if name not in known]
-        found += [Violation("additionalProperties", extras, arguments, {})] if extras else []
+        found += [Violation("additionalProperties", extras, arguments, {"properties": known})] if extras else []
     problems = [problem for violation in found for problem in violation_problems(violation)]
     for name, value in arguments.items():
         if len(problems) >= MAX_VIOLATIONS:
