@@ -39,7 +39,7 @@ class PublicNames:
     Example:
         >>> names = PublicNames(["a", "a_b"], "auto")
         >>> names.of("a", "x"), names.of("a_b", "c"), names.of("a", "b_c")
-        ('a_x', 'a_b_c', 'a_9a5c49ed_b_c')
+        ('a_x', 'a_b_c', 'a_a2338155_b_c')
     """
 
     def __init__(self, servers: Iterable[str], prefix: Prefix) -> None:
