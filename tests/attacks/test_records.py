@@ -246,6 +246,57 @@ def test_a_loop_of_the_application_is_recorded_too(ask: Ask) -> None:
     assert [call.name for call in raised.value.response.started_calls] == ["send_mail"]
 
 
+class MarkedLoop(OwnLoop):
+    """An own loop that takes the place of the default one, with memory inside of it."""
+
+    is_tool_loop = True
+
+    def advise(self, request: ChatRequest) -> AdvisorFlow:
+        messages = tuple(request.messages)
+        while True:
+            response: ChatResponse = yield request.replace(messages=messages)
+            if not response.tool_calls:
+                return response
+            tools = {tool.name: tool for tool in request.tools}
+            batch = yield RunTools(calls=response.tool_calls, tools=tools, request=request, raise_on_error=True)
+            messages = (*messages, response.message, *batch.messages)
+
+
+@pytest.mark.parametrize(
+    ("script", "stored"),
+    [
+        ([MAIL, BUSY], MAILED),
+        ([[("explode", {"to": "eve"})]], ["!explode", "=Failed"]),
+        ([MAIL, "Done."], [*MAILED, "a:Done."]),
+    ],
+    ids=["model", "tool", "answered"],
+)
+def test_memory_keeps_what_an_own_loop_ran(ask: Ask, order: int, script: Any, stored: list[str]) -> None:
+    memory = ChatMemory(InMemoryRepository())
+    client = ChatClient(
+        ScriptedChatModel(script),
+        tools=[send_mail, explode],
+        advisors=[MarkedLoop(), MemoryAdvisor(memory, order=order)],
+    )
+    with suppress(ProviderError, ValueError):
+        ask(client, "Mail Bob", session_id="s")
+    expected = ["a:Done."] if "Done." in script and order == OUTSIDE else stored
+    assert words(memory.messages("s")) == ["u:Mail Bob", *expected]
+
+
+def test_a_turn_that_its_caller_continues_is_not_stored_as_interrupted(ask: Ask, order: int) -> None:
+    """A loop that runs some calls and leaves others to the caller."""
+    memory = ChatMemory(InMemoryRepository())
+    loop = ToolCallingAdvisor(should_continue=lambda response: any(c.name == "send_mail" for c in response.tool_calls))
+    script = [MAIL, [("explode", {"to": "eve"})], "Done."]
+    client = ChatClient(
+        ScriptedChatModel(script), tools=[send_mail, explode], advisors=[loop, MemoryAdvisor(memory, order=order)]
+    )
+    response = ask(client, "Mail both", session_id="s").response
+    assert response.tool_calls
+    assert memory.messages("s") == ()
+
+
 def test_run_tools_records_what_ran() -> None:
     """Without the loop: one tool of a batch raises, the results of the others are on the error."""
     calls = (ToolCall("1", "send_mail", '{"to": "bob"}'), ToolCall("2", "explode", '{"to": "eve"}'))

@@ -228,6 +228,11 @@ class TurnRecord:
         """Return whether a tool call was started after the first `since` rounds, see `rounds_run`."""
         return any(one.started for one in self._rounds[since:])
 
+    def is_continued_by(self, messages: Sequence[Message]) -> bool:
+        """Return whether a request with `messages` goes on after the tool calls of the latest round."""
+        results = set(map(id, self._rounds[-1].results.values())) if self._rounds else set()
+        return any(id(message) in results for message in messages)
+
     def store_later(self, owner: object, store: Callable[[], Any]) -> None:
         """Register a function that stores the turn, in place of the one that `owner` registered before.
 

@@ -41,12 +41,12 @@ def _drive(turn: Turn) -> Generator[StreamEvent, None, None]:
                 operation = turn.throw(error)
             else:
                 operation = turn.send(result)
-        store_unstored(turn.record)
+        store_unstored(turn.unstored())
         turn.close()  # before the last event, so that the time of its consumer does not count
         yield TurnFinished(cast("ChatResponse", turn.response))
     except BaseException as error:
         turn.close(error)
-        store_unstored(turn.record)
+        store_unstored(turn.unstored())
         raise
 
 
@@ -124,12 +124,12 @@ async def _adrive(turn: Turn) -> AsyncGenerator[StreamEvent]:
                 operation = turn.throw(error)
             else:
                 operation = turn.send(result)
-        await astore_unstored(turn.record)
+        await astore_unstored(turn.unstored())
         turn.close()  # before the last event, so that the time of its consumer does not count
         yield TurnFinished(cast("ChatResponse", turn.response))
     except BaseException as error:
         turn.close(error)
-        await astore_unstored(turn.record)
+        await astore_unstored(turn.unstored())
         raise
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
+from typing import Any
 
 from ..chat.events import ChatChunk, RoundStarted
 from ..chat.model import ChatModel
@@ -169,6 +170,11 @@ class Turn:
         for passed in shown:
             self.record.show(passed.text)
         return shown
+
+    def unstored(self) -> tuple[Callable[[], Any], ...]:
+        """Return the functions that store what is left of the turn. If it ends with tool calls, its caller goes on."""
+        functions = self.record.take_all_unstored()
+        return () if self.response is not None and self.response.tool_calls else functions
 
     def partial(self) -> ChatResponse:
         """Return the response of the turn, or the turn so far."""

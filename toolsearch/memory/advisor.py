@@ -82,14 +82,16 @@ class MemoryAdvisor:
             return response
         key = SessionKey(request.session_id, request.tenant_id)
         record = request.record or TurnRecord()
-        if unstored := record.take_unstored(self):  # an outer advisor runs the turn again
+        unstored, goes_on = record.take_unstored(self), record.is_continued_by(request.messages)
+        if unstored is not None and not goes_on:  # an outer advisor runs the turn again
             yield Perform(unstored)
+        rounds_run = record.rounds_run
+        first_round = record.notes[self] = record.notes.get(self, 0) if goes_on else rounds_run
         stored = yield from load_conversation(self.memory, key)
         head, body = split_system(request.messages)
         joined = join_conversation(stored.past, body)
         new = joined.current[joined.known :]
-        store = TurnStore(self.memory, key, record, keep_partial=self.keep_partial)
-        rounds_run = record.rounds_run
+        store = TurnStore(self.memory, key, record, keep_partial=self.keep_partial, first_round=first_round)
         store.store_if_interrupted(self, lambda: (*new, *record.completed_rounds(since=rounds_run)))
         sent = compose_messages(self.memory, head, stored, joined)
         shown = set(map(id, sent))

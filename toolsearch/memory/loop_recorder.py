@@ -60,7 +60,8 @@ class LoopRecorder:
         key = SessionKey(session_id, tenant_id)
         self._stored = yield from load_conversation(self._memory, key)
         self._received, self._rounds_sent = True, self._record.rounds_run
-        self._store = TurnStore(self._memory, key, self._record, keep_partial=self._keep_partial)
+        first = self._rounds_sent
+        self._store = TurnStore(self._memory, key, self._record, keep_partial=self._keep_partial, first_round=first)
         self._store.store_if_interrupted(self, self._messages_so_far)
         return True
 

@@ -33,14 +33,17 @@ class TurnStore:
         key: The session.
         record: What happened in the turn so far.
         keep_partial: Whether to store what is left of a turn that ended early and ran tools.
+        first_round: The number of rounds in the record that are not part of this turn, because it is run again.
     """
 
-    def __init__(self, memory: ChatMemory, key: SessionKey, record: TurnRecord, *, keep_partial: bool) -> None:
+    def __init__(
+        self, memory: ChatMemory, key: SessionKey, record: TurnRecord, *, keep_partial: bool, first_round: int
+    ) -> None:
         self._memory = memory
         self._key = key
         self._record = record
         self._keep_partial = keep_partial
-        self._first_round = record.rounds_run
+        self._first_round = first_round
         self._lock = new_lock()
         self._begun = False
 
@@ -57,7 +60,9 @@ class TurnStore:
     def store(self, owner: object, turn: Sequence[Message]) -> Generator[Effect, Any, None]:
         """Store a turn that ends with an answer. If it ends with tool calls, its caller runs them and goes on."""
         last = turn[-1]
-        if isinstance(last, AssistantMessage) and not last.tool_calls:
+        if isinstance(last, AssistantMessage):
+            if last.tool_calls:
+                return  # what is registered stays, for a loop outside of memory that is interrupted
             # From here on the turn is stored as a whole, also if it is cancelled before the store is done.
             messages = drop_unpaired(without_system(turn))
             store = partial(self._store_once, messages)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextvars
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ...chat.turn_record import TurnRecord
 from ...text.logs import log_event
 from .perform import aperform, perform
 
@@ -20,12 +19,12 @@ STORE_TIMEOUT_SECONDS = 5.0
 logger = logging.getLogger(__name__)
 
 
-def store_unstored(record: TurnRecord) -> None:
+def store_unstored(functions: Sequence[Callable[[], Any]]) -> None:
     """Call the functions that store what is left of a turn. Errors are logged.
 
     The functions run in a thread: the garbage collector may close a stream in a thread that holds a lock of the store.
     """
-    for store in record.take_all_unstored():
+    for store in functions:
         work = partial(contextvars.copy_context().run, _attempt, store)
         thread = threading.Thread(target=work, name="toolsearch-store", daemon=True)
         try:
@@ -38,9 +37,8 @@ def store_unstored(record: TurnRecord) -> None:
             _log_timeout()
 
 
-async def astore_unstored(record: TurnRecord) -> None:
+async def astore_unstored(functions: Sequence[Callable[[], Any]]) -> None:
     """Call the functions that store what is left of a turn, also if its task is cancelled. Errors are logged."""
-    functions = record.take_all_unstored()
     if not functions:
         return
     import anyio
