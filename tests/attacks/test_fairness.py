@@ -6,6 +6,10 @@ Gates replace time: slow tools wait for an event that is set only after the othe
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -236,3 +240,144 @@ def test_a_batch_of_a_tenant_leaves_threads_to_others_in_sync_code(gate: Gate) -
     worker.join(LONG)
     assert gate.inside == 40
     assert threads.running == threads.waiting == 0
+
+
+def test_slow_tools_of_a_server_do_not_delay_its_other_tools(gate: Gate) -> None:
+    """Clients over memory are one session, which floods one tool; another tool still answers."""
+    pytest.importorskip("mcp")
+    from mcp import Client
+
+    from toolsearch.mcp import McpServer
+
+    async def main() -> None:
+        threads = ToolThreads(8)
+        server = McpServer([Tool("slow", fn=gate.wait), Tool("quick", fn=lambda: "quick")], threads=threads)
+        async with Client(server._sdk_server()) as one, anyio.create_task_group() as group:
+            for _ in range(FLOOD):
+                group.start_soon(one.call_tool, "slow", {})
+            await until(lambda: threads.running + threads.waiting == FLOOD)
+            with anyio.fail_after(LONG):
+                assert (await one.call_tool("quick", {})).content[0].text == "quick"
+            gate.opened.set()
+
+    anyio.run(main)
+
+
+def run_program(text: str, *, interrupt: bool = False) -> str:
+    """Run a program to its end, with Ctrl-C once it prints a line, and return its output."""
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM + text], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        if interrupt:
+            process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=LONG)
+    finally:
+        process.kill()
+    return first + rest
+
+
+# The hung tools never return: a program that waits for one of them does not end at all.
+PROGRAM = """
+import threading, asyncio, anyio, os, sys
+from toolsearch import ChatClient, Tool, ToolSearchAdvisor
+from toolsearch.testing import ScriptedChatModel
+inside = threading.Semaphore(0)
+def hang():
+    inside.release()
+    threading.Event().wait()
+def client(steps, *tools, **options):
+    return ChatClient(ScriptedChatModel(steps), tools=tools, **options)
+def announce(number):
+    def wait():
+        for _ in range(number):
+            inside.acquire()
+        print("inside", flush=True)
+    threading.Thread(target=wait, daemon=True).start()
+"""
+
+INTERRUPTED = {
+    "sync batch": "client([[('hang', {})] * 3, 'x'], Tool('hang', fn=hang)).call('go')",
+    "sync timeout": "client([[('hang', {})] * 3, 'x'], Tool('hang', fn=hang, timeout=1e6)).call('go')",
+    "asyncio": "asyncio.run(client([[('hang', {})] * 3, 'x'], Tool('hang', fn=hang)).acall('go'))",
+    "trio": "anyio.run(client([[('hang', {})] * 3, 'x'], Tool('hang', fn=hang)).acall, 'go', backend='trio')",
+}
+
+
+@pytest.mark.parametrize("how", INTERRUPTED)
+def test_ctrl_c_ends_a_turn_whose_tools_hang(how: str) -> None:
+    text = f"announce(3)\ntry:\n    {INTERRUPTED[how]}\nexcept KeyboardInterrupt:\n    print('interrupted')"
+    assert run_program(text, interrupt=True) == "inside\ninterrupted\n"
+
+
+@pytest.mark.parametrize("how", ["call('go')", "acall"])
+def test_a_program_ends_although_a_tool_hangs(how: str) -> None:
+    one = "client([[('hang', {})], 'answered'], Tool('hang', fn=hang, timeout=0.01))"
+    turn = f"{one}.call('go')" if how != "acall" else f"asyncio.run({one}.acall('go'))"
+    assert run_program(f"print({turn}.text, flush=True)") == "answered\n"
+
+
+FORKING = """
+from toolsearch.eviction import CompositeEviction, LruEviction, TtlEviction
+from toolsearch.indexes import RegexToolIndex
+begun, release = threading.Event(), threading.Event()
+class SlowIndex(RegexToolIndex):
+    def build(self, tools):
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            release.wait()
+        return super().build(tools)
+def ping():
+    return 'pong'
+def in_child(work):
+    child = os.fork()
+    if not child:
+        threading.Timer(20, lambda: os._exit(9)).start()
+        try:
+            work()
+            os._exit(0)
+        except BaseException as error:
+            print(repr(error), flush=True)
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+steps = [[('tool_search', {'query': 'ping'})], [('ping', {})], 'pong']
+"""
+
+FORKS = {
+    "while a thread builds the same index": """
+search = ToolSearchAdvisor(SlowIndex())
+threading.Thread(target=lambda: client(steps, ping, advisors=[search]).call('go', session_id='1'), daemon=True).start()
+begun.wait()
+print(in_child(lambda: client(steps, ping, advisors=[search]).call('go', session_id='1')))
+""",
+    "while all threads are taken": """
+from toolsearch.tools import ToolThreads
+threads = ToolThreads(2)
+def busy():
+    asyncio.run(client([[('hang', {})], 'x'], Tool('hang', fn=hang), threads=threads).acall('go'))
+for _ in range(3):
+    threading.Thread(target=busy, daemon=True).start()
+inside.acquire()
+print(in_child(lambda: asyncio.run(client([[('ping', {})], 'x'], ping, threads=threads).acall('go'))))
+""",
+    "while threads are at work": """
+search = ToolSearchAdvisor('regex', eviction=LruEviction(3))
+one = client(steps * 10_000, ping, advisors=[search])
+one.call('go', session_id='first')  # imports: Python itself cannot fork while another thread imports
+def work(name):
+    for number in range(10_000):
+        try:
+            one.call('go', session_id=f'{name}{number}')
+        except Exception:
+            pass
+for name in 'abcdefgh':
+    threading.Thread(target=work, args=(name,), daemon=True).start()
+print(*{in_child(lambda: client(steps, ping, advisors=[search]).call('go', session_id='child')) for _ in range(5)})
+""",
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("when", FORKS)
+def test_a_forked_child_does_not_hang(when: str) -> None:
+    assert run_program(FORKING + FORKS[when]) == "0\n"

@@ -143,7 +143,7 @@ def test_tools_get_the_context_of_the_server(mcp: McpTools) -> None:
 def test_progress_reports_from_threads_and_the_event_loop(mcp: McpTools) -> None:
     progress: list[Any] = mcp.progress  # type: ignore[attr-defined]  # wrong on purpose
     progress.clear()
-    assert by_name(mcp)["slow_count"].call({"steps": 3}) == "AnyIO"  # a worker thread
+    assert by_name(mcp)["slow_count"].call({"steps": 3}) == "toolsearch-worker"  # a worker thread
     assert by_name(mcp)["count"].call({"steps": 2}) == "counted"
     assert progress == [
         *(("served", "slow_count", step, 3, f"step {step}") for step in (1, 2, 3)),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ConfigurationError, ToolSearchError
 from ...text import clip
 from ...tools.predicates import evaluate_predicate
+from ...tools.threads.running import hold_slot
+from ...tools.threads.tenants import current_tenant
 from ...tools.tool_type import Tool
 from ..errors import McpToolError
 from ..events import log_event
@@ -155,7 +157,8 @@ class ProvidedTools:
         async def call() -> object:
             server = connection.server.name
             try:
-                return convert_result(await ask(), server=server, tool=tool)
+                async with hold_slot(connection.calls, current_tenant()):
+                    return convert_result(await ask(), server=server, tool=tool)
             except ToolSearchError:
                 raise
             except Exception as error:  # of the SDK, whose text is not for the model

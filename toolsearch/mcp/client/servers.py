@@ -19,7 +19,7 @@ Handshake: TypeAlias = Literal["auto", "legacy"]
 """The way a session starts: the newest protocol with a fallback, or the ``initialize`` request."""
 
 
-def _validate(name: str, timeout: float, connect_timeout: float) -> None:
+def _validate(name: str, timeout: float, connect_timeout: float, max_calls: int) -> None:
     if not isinstance(name, str) or not name.strip():
         raise ConfigurationError(
             f"name of an MCP server must be a non-empty string, got {name!r}: it is the source of the server's tools "
@@ -28,6 +28,8 @@ def _validate(name: str, timeout: float, connect_timeout: float) -> None:
     for label, value in (("timeout", timeout), ("connect_timeout", connect_timeout)):
         if isinstance(value, bool | str) or not value > 0:
             raise ConfigurationError(f"MCP server {name!r}: {label} must be more than 0 seconds, got {value!r}")
+    if not isinstance(max_calls, int) or isinstance(max_calls, bool) or max_calls < 1:
+        raise ConfigurationError(f"MCP server {name!r}: max_calls must be an integer of at least 1, got {max_calls!r}")
 
 
 def _validate_command(name: str, command: object, cwd: str | Path | None) -> None:
@@ -96,6 +98,8 @@ class StdioServer:
             the longest that the first turn waits for the server. Later tool lists have the same limit.
         handshake: ``"auto"`` asks for the newest protocol and falls back to the ``initialize`` request.
             ``"legacy"`` starts with ``initialize``, for servers that do not answer anything else.
+        max_calls: The largest number of calls that the server works on at once; others wait. Tenants share it, so one
+            tenant alone has 44 of 100. A flood of calls to one server so leaves the loop of all servers responsive.
 
     Raises:
         ConfigurationError: If the name is empty, a timeout is not positive, or another argument has the wrong type.
@@ -103,7 +107,7 @@ class StdioServer:
     Example:
         >>> StdioServer("git", "uvx", ["mcp-server-git"], env={"TOKEN": "secret"})
         StdioServer(name='git', command='uvx', args=('mcp-server-git',), cwd=None, timeout=60.0, connect_timeout=30.0, \
-handshake='auto')
+handshake='auto', max_calls=100)
     """
 
     name: str
@@ -114,9 +118,10 @@ handshake='auto')
     timeout: float = 60.0
     connect_timeout: float = 30.0
     handshake: Handshake = "auto"
+    max_calls: int = 100
 
     def __post_init__(self) -> None:
-        _validate(self.name, self.timeout, self.connect_timeout)
+        _validate(self.name, self.timeout, self.connect_timeout, self.max_calls)
         _validate_command(self.name, self.command, self.cwd)
         if isinstance(self.args, str | bytes) or not isinstance(self.args, Iterable):
             raise ConfigurationError(
@@ -146,6 +151,7 @@ class HttpServer:
         timeout: The seconds that one tool call may take.
         connect_timeout: The seconds that handshake and the first tool list may take together, as in `StdioServer`.
         handshake: The way the session starts, as in `StdioServer`.
+        max_calls: The largest number of calls at once, as in `StdioServer`.
 
     Raises:
         ConfigurationError: If the name is empty, a timeout is not positive, the URL is not an HTTP address, or
@@ -163,9 +169,10 @@ class HttpServer:
     timeout: float = 60.0
     connect_timeout: float = 30.0
     handshake: Handshake = "auto"
+    max_calls: int = 100
 
     def __post_init__(self) -> None:
-        _validate(self.name, self.timeout, self.connect_timeout)
+        _validate(self.name, self.timeout, self.connect_timeout, self.max_calls)
         if not isinstance(self.url, str) or not self.url.startswith(("http://", "https://")):
             shown = redact_urls(self.url) if isinstance(self.url, str) else short_repr(self.url)
             raise ConfigurationError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...errors import ConfigurationError
@@ -31,6 +31,11 @@ class ClientSession(NamedTuple):
     owner: str | None
     session_id: str
     tenant_id: str | None = None
+
+    @property
+    def share(self) -> Hashable:
+        """Key of the client when threads are shared: its tenant or owner, or itself if nobody is known."""
+        return self.tenant_id or self.owner or self.key
 
     @property
     def key(self) -> tuple[str | None, str]:

@@ -18,11 +18,15 @@ from ...loop.effects import RunTools
 from ...loop.execution.batch import arun_batch
 from ...messages import ToolCall, ToolMessage
 from ...observability.log import with_debug_log
+from ...tools.argument_types import validate_type
 from ...tools.collect import ToolLike
 from ...tools.guard import DefinitionRule, ToolFilter, ToolGuard
 from ...tools.predicates import evaluate_predicate, validate_predicate
 from ...tools.results.limits import RESULT_MEDIA_BYTES, RESULT_TOKENS, ResultLimits
-from ...tools.threads import run_in_worker_thread
+from ...tools.threads import ToolThreads, run_library_work
+from ...tools.threads.running import hold_slot
+from ...tools.threads.slots import FairSlots
+from ...tools.threads.tenants import acting_for, current_tenant
 from ...tools.tool_type import Tool
 from ..events import log_event
 from .change_notifier import ChangeNotifier
@@ -33,7 +37,6 @@ from .sdk_server import sdk_server
 from .served_tools import ServedTools
 
 if TYPE_CHECKING:
-    import anyio
     from mcp.server import Server
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
@@ -53,7 +56,7 @@ class McpServer:
     A client gets the results that a model would get from `ChatClient`. Arguments are checked against the schema, a
     failed call is a result that says what to change, and images stay images. Sync tools run in worker threads. A call
     that the client cancels is cancelled. Tools of one source with ``concurrent=False`` run one at a time, whichever
-    client calls them. If a provider such as `McpTools` changes its tools, clients are notified.
+    client calls them; clients take turns. If a provider such as `McpTools` changes its tools, clients are notified.
 
     Args:
         tools: The tools, in any form that `ChatClient` accepts.
@@ -80,6 +83,7 @@ class McpServer:
         max_result_tokens: Tokens after which the text of a result is cut, as in `ToolCallingAdvisor`. None sets no
             limit. Clients cannot read the rest, so they are advised to ask for less.
         max_result_media_bytes: Bytes of media above which media of a result are left out. None sets no limit.
+        threads: The worker threads of sync tools, shared fairly between clients. By default those of the process.
 
     Raises:
         ConfigurationError: If the name is empty or `tools` contains something that is not a tool.
@@ -111,6 +115,7 @@ class McpServer:
         session_key: Callable[[Mapping[str, str]], str | tuple[str | None, str] | None] | None = None,
         max_result_tokens: float | None = RESULT_TOKENS,
         max_result_media_bytes: float | None = RESULT_MEDIA_BYTES,
+        threads: ToolThreads | None = None,
     ) -> None:
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtraError("mcp", "McpServer")
@@ -118,6 +123,8 @@ class McpServer:
             raise ConfigurationError(f"name must be a non-empty string, got {name!r}")
         if read_only is not None:
             validate_predicate(read_only, "read_only", "tool")
+        if threads is not None:
+            validate_type(threads, ToolThreads, "threads", "a ToolThreads", "threads=ToolThreads(64)")
         if session_key is not None:
             validate_predicate(session_key, "session_key", "headers", returns="str | None")
         self.name = name
@@ -128,7 +135,8 @@ class McpServer:
         self._read_only = read_only
         self._notifiers: list[ChangeNotifier] = []
         self._tools = ServedTools(tools, self._notifiers)
-        self._lanes: dict[str | None, anyio.Lock] = {}
+        self._lanes: dict[str | None, FairSlots] = {}
+        self._threads = threads
         self._session_key = session_key
         self._results = ResultLimits(max_tokens=max_result_tokens, max_media_bytes=max_result_media_bytes)
         self._gateway: Gateway | None = None
@@ -213,9 +221,10 @@ class McpServer:
         # The SDK sends the text of an exception to the client, so none may leave this method as it is.
         try:
             session = self._session_of(ctx)
-            tools = await self._admitted_tools(session)
-            async with self._turn(session, tools) as turn:
-                tools = turn.listed if turn is not None else tools
+            with acting_for(session.share if session is not None else None):
+                tools = await self._admitted_tools(session)
+                async with self._turn(session, tools) as turn:
+                    tools = turn.listed if turn is not None else tools
             if session is not None and self._tools.may_change:
                 self._guard.watch.note_sent(session.key, tools)
             return ListToolsResult(tools=[describe_tool(tool, read_only=self._is_read_only(tool)) for tool in tools])
@@ -226,6 +235,16 @@ class McpServer:
     async def _call(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         try:
             session = self._session_of(ctx)
+        except Exception as error:
+            log_event(logging.ERROR, "mcp_request_failed", method="tools/call", error=error)
+            return to_call_result(ToolMessage("", params.name, public_text(error), is_error=True))
+        with acting_for(session.share if session is not None else None):
+            return await self._call_for(session, ctx, params)
+
+    async def _call_for(
+        self, session: ClientSession | None, ctx: ServerRequestContext[Any], params: CallToolRequestParams
+    ) -> CallToolResult:
+        try:
             tools = await self._admitted_tools(session)
         except Exception as error:
             log_event(logging.ERROR, "mcp_request_failed", method="tools/call", error=error)
@@ -266,12 +285,13 @@ class McpServer:
         tool = tools.get(call.name)
         async with AsyncExitStack() as stack:
             if tool is not None and not tool.concurrent:
-                await stack.enter_async_context(self._lane(tool.source))
+                lane = self._lanes.setdefault(tool.source, FairSlots(1))
+                await stack.enter_async_context(hold_slot(lane, current_tenant()))
             await stack.enter_async_context(progress_to(progress))
             batch = RunTools(calls=(call,), tools=tools, request=request, results=self._results)
-            return batch.limit(
-                (await arun_batch(batch, with_debug_log(None))).messages[0]
-            )  # also a direct result, which is for a model here
+            # Limited, also if it is a direct result, which is for a model here.
+            done = await arun_batch(batch, with_debug_log(None), threads=self._threads, tenant=current_tenant())
+            return batch.limit(done.messages[0])
 
     async def _admitted_tools(self, session: ClientSession | None) -> tuple[Tool, ...]:
         tools = await self._tools.current()
@@ -285,7 +305,7 @@ class McpServer:
             guard.compare(admitted)
             return tuple(tool for tool in admitted if not guard.withholds(tool))
 
-        return await run_in_worker_thread(select)  # the filter and the rule may block
+        return await run_library_work(select)  # the filter and the rule may block
 
     def _request_of(self, session: ClientSession | None) -> ChatRequest:
         if session is None:
@@ -300,7 +320,7 @@ class McpServer:
         if self._gateway is None or session is None:
             yield None
             return
-        turn = await run_in_worker_thread(partial(self._gateway.open, session.key, tools))  # it may build an index
+        turn = await run_library_work(partial(self._gateway.open, session.key, tools))  # it may build an index
         try:
             yield turn
         finally:
@@ -312,11 +332,6 @@ class McpServer:
         except Exception as error:
             log_event(logging.ERROR, "mcp_hook_failed", hook="read_only", tool=tool.name, error=error)
             return False
-
-    def _lane(self, source: str | None) -> anyio.Lock:
-        import anyio
-
-        return self._lanes.setdefault(source, anyio.Lock())
 
     def _session_of(self, ctx: ServerRequestContext[Any]) -> ClientSession | None:
         session = find_session(ctx, self._session_key)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextvars
 import sys
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ...errors import TookTooLongError
@@ -18,7 +18,7 @@ from .workers import start_in_thread
 if TYPE_CHECKING:
     import anyio
 
-__all__ = ["run_in_slot", "run_in_slot_blocking", "start_in_slot", "wait_for_slot"]
+__all__ = ["hold_slot", "run_in_slot", "run_in_slot_blocking", "start_in_slot", "wait_for_slot"]
 
 T = TypeVar("T")
 
@@ -40,6 +40,16 @@ async def wait_for_slot(slots: FairSlots, tenant: Hashable, source: Hashable | N
             raise
     slot.raise_if_refused()
     return slot
+
+
+@asynccontextmanager
+async def hold_slot(slots: FairSlots, tenant: Hashable, source: Hashable | None = None) -> AsyncIterator[None]:
+    """Hold a slot until the end of the block. Waiting for it can be cancelled."""
+    slot = await wait_for_slot(slots, tenant, source)
+    try:
+        yield
+    finally:
+        slot.release()
 
 
 async def run_in_slot(

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+from ....tools.threads.slots import FairSlots
 from ..reconnect import Attempts
 from ..servers import Server
 from .background_loop import LoopThread, hold, release
@@ -49,6 +50,7 @@ class Connection:
         info: The server's description of itself.
         closing: Whether the application closed the session.
         session_lost: Whether the HTTP server no longer knows the session.
+        calls: The calls that the server may work on at once, shared between tenants.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Connection:
         self.info: Implementation | None = None
         self.closing = False
         self.session_lost = False
+        self.calls = FairSlots(server.max_calls)
         self._disconnect = Disconnect("it was not started yet")
         self._task: asyncio.Task[None] | None = None
         self._thread: LoopThread | None = None
