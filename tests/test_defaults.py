@@ -16,7 +16,7 @@ from toolsearch import (
     UsageLimits,
 )
 from toolsearch.disclosure import DisclosureSettings, SessionToolIndex
-from toolsearch.indexes import ToolReference
+from toolsearch.indexes import Bm25ToolIndex, ToolReference
 from toolsearch.loop.limits import ToolCallLimits
 from toolsearch.output import StructuredOutputAdvisor
 from toolsearch.tools import ResultLimits, ResultStore
@@ -92,6 +92,18 @@ def test_there_is_no_budget_of_tokens() -> None:
     assert ToolCallingAdvisor().usage_limits is None
     limits = UsageLimits()
     assert (limits.turn_tokens, limits.session_tokens, limits.turn_cost, limits.session_cost) == (None,) * 4
+
+
+def test_no_score_is_too_low() -> None:
+    """A weak hit costs less than a tool that is not found."""
+    assert repr(Bm25ToolIndex()) == "Bm25ToolIndex(min_score=None)"
+
+
+def test_an_advisor_evicts_the_least_recently_used_sessions_above_1000() -> None:
+    sessions = ToolSearchAdvisor("regex").disclosure.sessions
+    for number in range(1001):
+        sessions.index(number, TOOLS)
+    assert sessions.session_ids() == tuple(range(1, 1001))
 
 
 def test_structured_output_is_retried_3_times() -> None:

@@ -99,6 +99,28 @@ def test_an_object_gives_its_marked_methods_in_order():
     assert found[0].description == "Another zebra."
 
 
+def test_a_proxy_gives_the_marked_methods_of_what_it_wraps():
+    class Alarms:
+        @tool
+        def ring(self) -> str:
+            """Ring."""
+            return "ring"
+
+    class Proxy:
+        def __init__(self, wrapped):
+            object.__setattr__(self, "wrapped", wrapped)
+
+        @property
+        def __class__(self):
+            return type(self.wrapped)
+
+        def __getattr__(self, name):
+            return getattr(self.wrapped, name)
+
+    (ring,) = collect_tools(Proxy(Alarms()))
+    assert (ring.name, ring.call()) == ("ring", "ring")
+
+
 def test_bound_methods_and_callable_objects_are_collected():
     assert names(Animals("Bo").untold, Caller()) == ["untold", "caller"]
 

@@ -176,7 +176,8 @@ def _expand(item: Any) -> Iterator[Tool | ToolProvider]:
 
 def _marked_or_callable(item: Any) -> Iterator[Tool]:
     """Yield the tools of an object's marked methods, or the tool of a callable object."""
-    methods = [getattr(item, name) for name in _marked_names(type(item))]
+    # A proxy says the class of what it wraps, and forwards its methods.
+    methods = [getattr(item, name) for name in _marked_names(item.__class__)]
     if methods:
         yield from map(Tool.from_function, methods)
     elif callable(item):
