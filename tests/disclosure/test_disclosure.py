@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch import ConfigurationError, IndexingError, ToolReference
+from toolsearch import ConfigurationError, IndexingError, Message, ToolMessage, ToolReference, UserMessage
 from toolsearch.disclosure import Disclosure, DisclosureOptions, DisclosureSettings, SessionToolIndex, ToolSet
+from toolsearch.disclosure.history import replay_reveals
 from toolsearch.disclosure.turn import DisclosureTurn
 from toolsearch.indexes import RegexToolIndex, ToolHit, ToolSearchResponse
 
@@ -528,3 +529,17 @@ def test_description_never_tells_of_tools_that_the_session_may_not_have() -> Non
         assert "mergers" not in turn.offer.description
     with machine.open("ann", TOOLS.tools[:-1]) as turn:  # one tool less of a source
         assert f"the {len(TOOLS) - 1} that" in turn.offer.description
+
+
+def test_replay_asks_the_filter_once_for_each_tool() -> None:
+    """A slow filter must not cost a long conversation its square."""
+    asked: list[str] = []
+    results: list[Message] = [ToolMessage(str(at), "search", "Found.", revealed=[NAMES[at % 8]]) for at in range(80)]
+    conversation = [message for result in results for message in (UserMessage("x"), result)]
+
+    def allows(name: str) -> bool:
+        asked.append(name)
+        return True
+
+    replay_reveals(conversation, DisclosureSettings(max_revealed=2), TOOLS, allows=allows)
+    assert len(asked) <= len(NAMES)

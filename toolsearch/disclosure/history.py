@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 from itertools import groupby
 
 from ..chat.tokens import TokenCounter
@@ -48,6 +49,7 @@ def replay_reveals(
         allows: Decides by name which tools count for `max_revealed`.
     """
 
+    @cache  # the filter of an application can be slow, and each event asks for all revealed tools
     def may_have(identity: str) -> bool:
         tool = tools.find(identity)
         return tool is not None and allows(tool.name)
@@ -78,7 +80,7 @@ def _replay_batch(batch: Sequence[ToolMessage], record: SessionRecord, reveals: 
             record.touch_tool(identity)
         if message.revealed is not None:
             reveals.add(_identities(message, message.revealed, tools))
-        elif called and not message.is_error and called[0] not in record.revealed:
+        elif called and not message.is_error and not record.is_revealed(called[0]):
             reveals.add(called)
     for message in batch:
         names = _found_by(message) if message.name == SEARCH_TOOL else None

@@ -53,6 +53,10 @@ class Reveals:
         limit = self._settings.max_revealed
         if limit is None:
             return
-        known = [one for one in self._record.least_recently_used if self._may_have(one)]
-        spare = [one for one in known if one not in self.added]
+        revealed = self._record.least_recently_used
+        if len(revealed) <= limit:
+            return
+        known = [one for one in revealed if self._may_have(one)]
+        added = frozenset(self.added)
+        spare = [one for one in known if one not in added]
         self._record.hide(spare[: max(0, len(known) - limit)])

@@ -188,7 +188,7 @@ class DisclosureTurn:
         """
         if self.offer.tools and (scope := scope_of(self.offer)) != self._scope:
             message, self._scope = replace(message, scope=scope), scope
-        if not self.offer.reveals_all and (revealed := self._record.revealed) != self._shown:
+        if (revealed := self._record.revealed) != self._shown:
             message, self._shown = replace(message, revealed=revealed), revealed
         return message
 

@@ -62,6 +62,11 @@ class SessionRecord:
         """The tools that the conversation shows, in order, as `merge` or `keep` saw it last."""
         return self._shown
 
+    def is_revealed(self, identity: str) -> bool:
+        """Return whether a tool is revealed."""
+        with self._lock:
+            return self._last_use is not None and identity in self._last_use
+
     def reveal(self, identities: Iterable[str]) -> tuple[str, ...]:
         """Add `identities` and return the new ones, in order. Finding a known tool again counts as a use of it."""
         given = tuple(identities)
