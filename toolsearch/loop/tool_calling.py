@@ -406,8 +406,9 @@ def withhold_changed_tools(
     for change in changes:
         tool = change.tool
         yield Emit(ToolDefinitionChanged(tool.name, tool.identity, change.before, change.after, change.withheld))
-    kept = [tool for tool in request.tools if not guard.withholds(tool)]
-    return request if len(kept) == len(request.tools) else request.replace(tools=kept)
+    if not guard.filters:
+        return request
+    return request.replace(tools=[tool for tool in request.tools if not guard.withholds(tool)])
 
 
 def _resolve(resolver: ToolResolver, request: ChatRequest, calls: Sequence[ToolCall]) -> dict[str, Tool]:

@@ -92,6 +92,7 @@ class Tool:
         "_binding",
         "_definition_digest",
         "_fingerprint",
+        "_identity",
         "_own_name",
         "_provided",
         "_reference",
@@ -166,6 +167,7 @@ class Tool:
         self._reference: ToolReference | None = None
         self._definition_digest: bytes | None = None
         self._fingerprint: str | None = None
+        self._identity: str | None = None
         self._provided = False
 
     @classmethod
@@ -255,7 +257,9 @@ class Tool:
 
         Rules, limits and memories of a tool follow its identity: another source cannot take it, whatever it lists.
         """
-        return tool_identity(self.source, self._own_name)
+        if self._identity is None:  # read for every tool in every turn
+            self._identity = tool_identity(self.source, self._own_name)
+        return self._identity
 
     @property
     def fingerprint(self) -> str:

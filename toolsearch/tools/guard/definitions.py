@@ -26,6 +26,8 @@ __all__ = ["DefinitionChange", "DefinitionRule", "DefinitionWatch"]
 logger = logging.getLogger(__name__)
 
 _MAX_SESSIONS = 10_000
+_MAX_TOOLS_OF_A_SESSION = 20_000
+_MAX_FINGERPRINTS = 1_000_000  # of all sessions together, about 200 MB
 _MAX_LOGGED = 20
 
 
@@ -110,6 +112,7 @@ class DefinitionWatch:
         self._nothing = _Sent({})
         self._shared: WeakValueDictionary[bytes, _Sent] = WeakValueDictionary()
         self._sessions: LRUCache[Hashable, _Session] = LRUCache(_MAX_SESSIONS)
+        self._stored = 0  # fingerprints; not less than the true number
         self._lock = Lock()
 
     @property
@@ -168,7 +171,9 @@ class DefinitionWatch:
         if new:
             with self._lock:
                 entry = self._entry(session)
-                entry.sent = self._share({**new, **entry.sent.fingerprints})
+                sent = entry.sent.fingerprints
+                added = {identity: new[identity] for identity in new if identity not in sent}
+                entry.sent = self._share({**sent, **added})
 
     def forget(self, session: Hashable) -> None:
         """Forget a session."""
@@ -203,6 +208,8 @@ class DefinitionWatch:
                     entry.refused.pop(identity, None)
                     sent[identity] = change.after
             entry.sent = self._share(sent)
+            if len(entry.refused) > _MAX_TOOLS_OF_A_SESSION:
+                entry.refused = {one: entry.refused[one] for one in entry.refused if one in entry.sent.fingerprints}
 
     def _share(self, fingerprints: Mapping[str, str]) -> _Sent:
         """Return an object that sessions with equal definitions share, so that each costs little."""
@@ -210,8 +217,20 @@ class DefinitionWatch:
         key = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         sent = self._shared.get(key)
         if sent is None:
-            sent = self._shared[key] = _Sent(fingerprints)
+            newest = list(fingerprints.items())[-_MAX_TOOLS_OF_A_SESSION:]
+            sent = self._shared[key] = _Sent(dict(newest))
+            self._stored += len(newest)
+            self._evict_surplus()
         return sent
+
+    def _evict_surplus(self) -> None:
+        """Forget the sessions used least recently while all together were sent too many definitions."""
+        while self._stored > _MAX_FINGERPRINTS:
+            self._stored = sum(len(sent.fingerprints) for sent in self._shared.values())
+            if self._stored <= _MAX_FINGERPRINTS or len(self._sessions) <= 1:
+                return
+            for _ in range(len(self._sessions) // 10 + 1):
+                self._sessions.popitem()
 
     def _withholds(self, change: DefinitionChange) -> bool:
         """Return the decision. An answer that is neither "reveal" nor "withhold" withholds the tool."""

@@ -77,6 +77,10 @@ class ToolGuard:
 
     def open(self, context: ToolContext, session: Hashable | None = None) -> TurnGuard:
         """Return the guard of one turn. `session` is the key under which sent definitions are remembered."""
+        try:
+            hash(session)
+        except TypeError:  # what needs a session reports it
+            session = None
         return TurnGuard(self._filter, context, self.watch, session)
 
 
