@@ -9,8 +9,10 @@ import pytest
 
 from toolsearch import (
     ChatMemory,
+    Fallback,
     InMemoryRepository,
     MemoryAdvisor,
+    Retry,
     ToolCallingAdvisor,
     ToolSearchAdvisor,
     UsageLimits,
@@ -124,3 +126,20 @@ def test_signatures_show_the_orders() -> None:
         for kind in (MemoryAdvisor, ToolCallingAdvisor, ToolSearchAdvisor)
     }
     assert defaults == {MemoryAdvisor: 400, ToolCallingAdvisor: 300, ToolSearchAdvisor: 300}
+
+
+def test_what_the_tools_of_an_interrupted_turn_did_is_remembered() -> None:
+    assert MemoryAdvisor(ChatMemory(InMemoryRepository())).keep_partial
+
+
+def test_a_request_is_made_3_times_at_most_and_never_after_text() -> None:
+    retry = Retry()
+    assert (retry.attempts, retry.base_delay, retry.max_delay, retry.jitter) == (3, 1.0, 60.0, 0.5)
+    assert (retry.buffered, retry.after_text, retry.order) == (False, False, 900)
+
+
+def test_a_fallback_switches_at_the_start_of_a_turn_only() -> None:
+    from toolsearch.testing import ScriptedChatModel
+
+    fallback = Fallback(ScriptedChatModel())
+    assert (fallback.buffered, fallback.after_text, fallback.after_tools, fallback.order) == (False, False, False, 850)

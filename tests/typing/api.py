@@ -30,6 +30,7 @@ from toolsearch import (
     UserMessage,
     event_from_dict,
     message_from_dict,
+    partial_response,
     tool,
 )
 from toolsearch.chat import ChatModel
@@ -86,6 +87,8 @@ def calls(client: ChatClient) -> None:
     assert_type(reply.tool_search, ToolSearchReport | None)
     assert_type(client.stream(UserMessage("Hi")), ChatStream[None])
     assert_type(client.astream("Hi", context={"user": 1}), AsyncChatStream[None])
+    assert_type(client.stream("Hi").partial, ChatResponse)
+    assert_type(partial_response(ValueError()), ChatResponse | None)
     assert_type(client.run_tools(messages=reply.messages), ToolBatchResult)
     assert_type(
         client.call("Hi", output_type=Weather, tools=[get_weather, send_mail], tool_calling=False).output, Weather
