@@ -16,6 +16,7 @@ from toolsearch import (
     Progress,
     StreamEvent,
     TurnFinished,
+    UserMessage,
 )
 from toolsearch.testing import ScriptedChatModel
 
@@ -40,6 +41,15 @@ def test_the_events_are_those_of_a_stream(ask: Ask) -> None:
     assert events[-1] == TurnFinished(outcome.response)
     if ask.streams:  # type: ignore[attr-defined]
         assert tuple(events) == outcome.events
+
+
+def test_run_tools_reports_too() -> None:
+    events: list[str] = []
+    client = client_of(lambda event: events.append(type(event).__name__), [("now", {})])
+    response = client.call("Go", tool_calling=False)
+    events.clear()
+    client.run_tools(messages=[UserMessage("Go"), response.message])
+    assert events == ["ToolStarted", "ToolFinished", "TurnFinished"]
 
 
 def test_an_async_function_is_awaited(ask_async: Ask) -> None:

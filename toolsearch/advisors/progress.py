@@ -15,7 +15,7 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """Passes the events of each turn to a function while the turn runs, in `call` and `acall` too.
+    """Passes the events of each turn to a function while the turn runs, in `call`, `acall` and `run_tools` too.
 
     The events are those of `ChatStream.events`: rounds, tool calls with their results, and the end of the turn. Chunks
     of text come only while streaming. An exception of the function is logged and does not end the turn.

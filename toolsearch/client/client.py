@@ -16,6 +16,7 @@ from ..loop.advisor import Advisor, sort_advisors
 from ..loop.clock import Clock, SystemClock
 from ..loop.drivers import adrive, drive
 from ..loop.effects import ToolBatchResult
+from ..loop.execution.listeners import find_listeners
 from ..loop.tool_calling import ToolCallingAdvisor
 from ..loop.turn import Turn
 from ..messages import Message, SystemMessage, UserMessage
@@ -349,7 +350,9 @@ class ChatClient:
 
     def _execution(self, prepared: _Prepared) -> tuple[Turn, BatchExecution]:
         execution = BatchExecution(prepared.loop)
-        return self._turn(prepared._replace(advisors=(execution,)), streaming=False), execution
+        turn = self._turn(prepared._replace(advisors=(execution,)), streaming=False)
+        turn.listeners = find_listeners(prepared.advisors)
+        return turn, execution
 
     def _turn(self, prepared: _Prepared, *, streaming: bool) -> Turn:
         request, advisors, tools, _ = prepared
