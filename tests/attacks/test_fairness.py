@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -381,3 +383,23 @@ print(*{in_child(lambda: client(steps, ping, advisors=[search]).call('go', sessi
 @pytest.mark.parametrize("when", FORKS)
 def test_a_forked_child_does_not_hang(when: str) -> None:
     assert run_program(FORKING + FORKS[when]) == "0\n"
+
+
+def test_every_lock_survives_a_fork() -> None:
+    """A lock is made by `new_lock`, which a forked child finds unlocked. The others are renewed in another way."""
+    renewed = {
+        "toolsearch/shared/fork.py",
+        "toolsearch/disclosure/sessions/record.py",  # by its `SessionToolIndex`
+        "toolsearch/loop/execution/lanes.py",  # lives as long as one batch
+        "toolsearch/mcp/client/session/background_loop.py",
+        "toolsearch/tools/background_loop.py",
+        "toolsearch/testing/openai_server.py",  # its thread does not exist in the child
+    }
+    root = Path(__file__).parents[2]
+    files = [path for folder in ("toolsearch", "indexes", "eviction") for path in (root / folder).rglob("*.py")]
+    made = {
+        path.relative_to(root).as_posix()
+        for path in files
+        if re.search(r"(?<!asyncio\.)\b(R?Lock|Condition)\(\)", path.read_text("utf-8"))
+    }
+    assert made - renewed == set()

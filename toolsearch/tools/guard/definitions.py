@@ -7,7 +7,6 @@ import inspect
 import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from typing import Literal, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -15,6 +14,7 @@ from cachetools import LRUCache
 
 from ...errors import ConfigurationError
 from ...messages import ToolVersion
+from ...shared.fork import new_lock
 from ...text import short_repr
 from ...text.logs import log_event
 from ..context import ToolContext
@@ -113,7 +113,7 @@ class DefinitionWatch:
         self._shared: WeakValueDictionary[bytes, _Sent] = WeakValueDictionary()
         self._sessions: LRUCache[Hashable, _Session] = LRUCache(_MAX_SESSIONS)
         self._stored = 0  # fingerprints; not less than the true number
-        self._lock = Lock()
+        self._lock = new_lock()
 
     @property
     def is_slow(self) -> bool:
