@@ -83,7 +83,7 @@ def _sync_rows() -> ChatClient:
 
 
 def _unknown_tool() -> ChatClient:
-    tools = [Tool(f"known_tool_number_{n}", fn=lambda: "") for n in range(3_000)]
+    tools = [Tool(f"known_tool_number_{n}", fn=lambda: "") for n in range(1_000)]
     return ChatClient(ScriptedChatModel([[("unknwn_tool_nmbr", {})], "ok"]), tools=tools)
 
 
@@ -132,7 +132,7 @@ def hostile_cases() -> list[Case]:
             {"p1": 1},
         ),
         _call("100,000 integers", {"properties": {"x": {"items": {"type": "integer"}}}}, {"x": list(range(95_000))}),
-        client_case("hostile", "unknown name among 3,000 tools", _unknown_tool),
+        client_case("hostile", "unknown name among 1,000 tools", _unknown_tool),
         client_case("hostile", "async tool that returns 200,000 rows", _async_rows),
         client_case("hostile", "sync tool that returns 200,000 rows", _sync_rows),
         client_case(
@@ -159,9 +159,9 @@ def hostile_cases() -> list[Case]:
         client_case("hostile", "50 tools with descriptions of 48 kB", _long_descriptions),
         client_case(
             "hostile",
-            "conversation of 3,000 equal turns",
-            lambda: _remembering(3_000),
+            "conversation of 500 equal turns",
+            lambda: _remembering(500),
             session_id="s",
-            messages=[*_conversation(2_999), UserMessage("no"), AssistantMessage("yes")],
+            messages=[*_conversation(499), UserMessage("no"), AssistantMessage("yes")],
         ),
     ]

@@ -15,6 +15,7 @@ _BACKQUOTED = re.compile(r"`([^`\s][^`\n]{0,200})`")
 # A separator within the word, or a capital after a lowercase letter or digit. Prose has neither.
 _IDENTIFIER = re.compile(r"[^\W_][_\-./:]+[^\W_]|[^\W\d_A-Z][A-Z]|\d[A-Z]")
 _MAX_LENGTH = 200
+_MAX_TEXT_CHARACTERS = 20_000
 
 
 def identifier_key(text: str) -> str:
@@ -47,12 +48,13 @@ def accented_key(text: str) -> str:
 def identifiers_in(text: str) -> list[str]:
     """Return the words of a string that look like names in code, without duplicates.
 
-    A name contains a separator, has a capital after a lowercase letter or digit, or is between backquotes.
+    Of a very long string only the beginning is read. A name contains a separator, has a capital after a lowercase letter or digit, or is between backquotes.
 
     Example:
         >>> identifiers_in("Call `fetch` and then create_issue, please.")
         ['fetch', 'create_issue']
     """
+    text = text[:_MAX_TEXT_CHARACTERS]
     if "`" not in text and not _IDENTIFIER.search(text):
         return []
     found = dict.fromkeys(_BACKQUOTED.findall(text))

@@ -193,16 +193,21 @@ def test_what_needs_too_many_steps_is_left_to_the_tool(caplog: pytest.LogCapture
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({}, "'amount': required, but missing"),
-        ({"amount": 5_000_000}, "'amount': expected at most 50"),
-        ({"amount": "5"}, "'amount': expected integer"),
-        ({"amount": 5, "amuont": 6}, "'amuont': unknown argument; did you mean 'amount'?"),
-        ({"amount": 5, "list": {"a": 1}}, "'list': expected array"),
+        ({"amount": 5_000_000}, ["'amount': expected at most 50"]),
+        (
+            {"amuont": 6, "list": {"a": 1}},
+            [
+                "'amount': required, but missing",
+                "'amuont': unknown argument; did you mean 'amount'?",
+                "'list': expected array",
+            ],
+        ),
     ],
-    ids=str,
+    ids=["value", "names and types"],
 )
-def test_the_top_level_is_validated_all_the_same(arguments: dict[str, Any], said: str) -> None:
-    assert said in result_of(LIMITED, {"many": list(range(10_000)), **arguments})
+def test_the_top_level_is_validated_all_the_same(arguments: dict[str, Any], said: list[str]) -> None:
+    result = result_of(LIMITED, {"many": list(range(10_000)), **arguments})
+    assert [sentence for sentence in said if sentence not in result] == []
 
 
 def test_a_schema_that_is_too_large_is_validated_at_the_top_level() -> None:
