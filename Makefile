@@ -63,7 +63,7 @@ docs: .venv-docs/.installed
 readme:
 	$(BIN)/python -m toolsearch.benchmarks.reports.readme benchmarks/results/savings.json README.md
 	$(BIN)/python -m toolsearch.benchmarks.reports.readme benchmarks/results/retrieval.json benchmarks/results/retrieval-other-sets.json \
-		benchmarks/results/scaling.json docs/benchmarks.md
+		benchmarks/results/scaling.json benchmarks/results/heartbeat.json docs/benchmarks.md
 
 clean:
 	rm -rf .venv .venv-docs .venv-servers build

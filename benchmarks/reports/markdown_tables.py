@@ -16,7 +16,7 @@ from .table_cells import (
 )
 from .wording import count_noun
 
-__all__ = ["markdown_table", "render_retrieval", "render_savings", "render_scaling"]
+__all__ = ["markdown_table", "render_heartbeat", "render_retrieval", "render_savings", "render_scaling"]
 
 
 def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -58,6 +58,17 @@ def render_scaling(report: Mapping[str, Any]) -> str:
     headings = ("", "tools", "toolsearch, ms", "baseline, ms", "value", "target", "")
     table = markdown_table(headings, [check_cells(row) for row in report["checks"]])
     return "\n\n".join([table, f"{_origin(report, 'toolsearch bench scaling')} Tools: {report['tools']}."])
+
+
+def render_heartbeat(report: Mapping[str, Any]) -> str:
+    """Return the longest pause of each case on each event loop, in milliseconds."""
+    backends = list(dict.fromkeys(row["backend"] for row in report["pauses"]))
+    cases: dict[str, dict[str, float]] = {}
+    for row in report["pauses"]:
+        cases.setdefault(row["case"], {})[row["backend"]] = row["pause_ms"]
+    rows = [[case, *(f"{pauses[backend]:.1f}" for backend in backends)] for case, pauses in cases.items()]
+    table = markdown_table(["longest pause, ms", *backends], rows)
+    return "\n\n".join([table, _origin(report, "toolsearch bench heartbeat")])
 
 
 def _suite(suite: Mapping[str, Any], counter: str) -> str:

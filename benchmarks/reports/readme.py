@@ -1,7 +1,7 @@
 """Script that writes the tables of a page: ``python -m toolsearch.benchmarks.reports.readme RESULTS.json... PAGE.md``.
 
 It replaces the text between two markers, ``<!-- NAME -->`` and ``<!-- /NAME -->``. The name is that of the results file
-if the page has such markers, otherwise ``results`` (savings), ``retrieval`` or ``scaling``.
+if the page has such markers, otherwise ``results`` (savings), ``retrieval``, ``scaling`` or ``heartbeat``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ConfigurationError, ToolSearchError
-from .markdown_tables import render_retrieval, render_savings, render_scaling
+from .markdown_tables import render_heartbeat, render_retrieval, render_savings, render_scaling
 
 __all__ = ["rewrite_page"]
 
@@ -60,6 +60,8 @@ def _tables(report: Mapping[str, Any]) -> tuple[str, str]:
     """Return the kind of a report and its tables."""
     if "sets" in report:
         return "retrieval", render_retrieval(report)
+    if "pauses" in report:
+        return "heartbeat", render_heartbeat(report)
     if "checks" in report:
         return "scaling", render_scaling(report)
     return "results", render_savings(report)

@@ -48,7 +48,8 @@ def accented_key(text: str) -> str:
 def identifiers_in(text: str) -> list[str]:
     """Return the words of a string that look like names in code, without duplicates.
 
-    Of a very long string only the beginning is read. A name contains a separator, has a capital after a lowercase letter or digit, or is between backquotes.
+    A name contains a separator, has a capital after a lowercase letter or digit, or is between backquotes. Of a very
+    long string only the beginning is read.
 
     Example:
         >>> identifiers_in("Call `fetch` and then create_issue, please.")

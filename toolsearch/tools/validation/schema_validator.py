@@ -74,7 +74,8 @@ def find_problems(
         return []
     if not compiled.is_logged:
         compiled.is_logged = True
-        _warn("arguments_not_validated", tool, "too much work", "the tool receives them as they are")
+        note = "; the tool receives them as they are"
+        log_event(logger, logging.WARNING, "arguments_not_validated", {"tool": tool}, note=note)
     judge = _Validation(compiled, Steps(MAX_VALUE_STEPS)).check_within_limits
     return top_level_problems(schema, arguments, judge)
 
@@ -89,12 +90,9 @@ def _compiled(schema: Mapping[str, Any], digest: bytes, tool: str, quick_steps: 
     is_first = _schemas.put(digest, compiled, size=compiled.size)
     if is_first and (compiled.problem or compiled.is_too_large):
         problem = "too large" if compiled.is_too_large else f"invalid {compiled.problem}"
-        _warn("invalid_tool_schema", tool, problem, "its arguments are not validated")
+        facts = {"tool": tool, "problem": problem}
+        log_event(logger, logging.WARNING, "invalid_tool_schema", facts, note="; its arguments are not validated")
     return compiled
-
-
-def _warn(event: str, tool: str, problem: str, consequence: str) -> None:
-    log_event(logger, logging.WARNING, event, {"tool": tool, "problem": problem}, note=f"; {consequence}")
 
 
 class _Validation:
