@@ -63,6 +63,8 @@ async def call_tool(
     from mcp import MCPError
     from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
+    from .session.message_limit import too_large_text
+
     client, server = connection.client, connection.server
     if client is None:
         raise_unavailable(connection)
@@ -76,6 +78,9 @@ async def call_tool(
     except MCPError as error:
         if connection.session_lost and not connection.closing:
             raise SessionLostError(f"Server {server.name!r} no longer knows this session. Nothing was run.") from error
+        if (reason := too_large_text(server.max_message_bytes)) in error.message:
+            text = f"Tool {tool!r} of server {server.name!r} ran, but {reason}. Ask it for less."
+            raise McpToolError(text) from error
         if error.code == CONNECTION_CLOSED:
             raise McpToolError(await _describe_end(connection, tool)) from error
         if error.code == REQUEST_TIMEOUT:

@@ -100,6 +100,7 @@ class StdioServer:
             ``"legacy"`` starts with ``initialize``, for servers that do not answer anything else.
         max_calls: The largest number of calls that the server works on at once; others wait. Tenants share it, so one
             tenant alone has 44 of 100. A flood of calls to one server so leaves the loop of all servers responsive.
+        max_message_bytes: The largest message that the server may send. A larger answer fails its call.
 
     Raises:
         ConfigurationError: If the name is empty, a timeout is not positive, or another argument has the wrong type.
@@ -107,7 +108,7 @@ class StdioServer:
     Example:
         >>> StdioServer("git", "uvx", ["mcp-server-git"], env={"TOKEN": "secret"})
         StdioServer(name='git', command='uvx', args=('mcp-server-git',), cwd=None, timeout=60.0, connect_timeout=30.0, \
-handshake='auto', max_calls=100)
+handshake='auto', max_calls=100, max_message_bytes=50000000)
     """
 
     name: str
@@ -119,6 +120,7 @@ handshake='auto', max_calls=100)
     connect_timeout: float = 30.0
     handshake: Handshake = "auto"
     max_calls: int = 100
+    max_message_bytes: int = 50_000_000
 
     def __post_init__(self) -> None:
         _validate(self.name, self.timeout, self.connect_timeout, self.max_calls)
@@ -152,6 +154,7 @@ class HttpServer:
         connect_timeout: The seconds that handshake and the first tool list may take together, as in `StdioServer`.
         handshake: The way the session starts, as in `StdioServer`.
         max_calls: The largest number of calls at once, as in `StdioServer`.
+        max_message_bytes: The largest message that the server may send, as in `StdioServer`.
 
     Raises:
         ConfigurationError: If the name is empty, a timeout is not positive, the URL is not an HTTP address, or
@@ -170,6 +173,7 @@ class HttpServer:
     connect_timeout: float = 30.0
     handshake: Handshake = "auto"
     max_calls: int = 100
+    max_message_bytes: int = 50_000_000
 
     def __post_init__(self) -> None:
         _validate(self.name, self.timeout, self.connect_timeout, self.max_calls)

@@ -1,4 +1,4 @@
-"""Exit codes of server processes, for the message that a server stopped.
+"""Server processes: their exit codes, for the message that a server stopped, and the end of what they started.
 
 The SDK starts the processes and keeps them to itself, so the background loop records each process that it starts.
 """
@@ -6,7 +6,9 @@ The SDK starts the processes and keeps them to itself, so the background loop re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
@@ -24,11 +26,14 @@ class ExitCode:
 
     def __init__(self) -> None:
         self._process: asyncio.SubprocessTransport | None = None
+        self._on_output: Callable[[asyncio.StreamReader], object] = lambda _: None
+        self._group: int | None = None
         self._code: int | None = None
 
     @contextmanager
-    def capture(self) -> Iterator[None]:
-        """Take the next process that the current task starts."""
+    def capture(self, on_output: Callable[[asyncio.StreamReader], object]) -> Iterator[None]:
+        """Take the next process that the current task starts, and pass its output to `on_output` before it is read."""
+        self._on_output = on_output
         token = _current.set(self)
         try:
             yield
@@ -46,6 +51,24 @@ class ExitCode:
                 while process.get_returncode() is None:  # noqa: ASYNC110
                     await asyncio.sleep(_POLL_SECONDS)
         self._code = process.get_returncode()
+
+    async def end_group(self, seconds: float) -> None:
+        """End what the process left behind: processes that it started and that did not leave its group."""
+        group, self._group = self._group, None
+        if group is None or not _signal_group(group, signal.SIGTERM):
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while _signal_group(group, 0):  # noqa: ASYNC110
+                    await asyncio.sleep(_POLL_SECONDS)
+            return
+        _signal_group(group, signal.SIGKILL)
+
+    def _started(self, process: asyncio.SubprocessTransport, protocol: Any) -> None:
+        self._process = process
+        self._group = _group_of(process)
+        if isinstance(output := getattr(protocol, "stdout", None), asyncio.StreamReader):
+            self._on_output(output)
 
     def __str__(self) -> str:
         """Return a phrase that the model may read; empty if the code is unknown."""
@@ -79,7 +102,7 @@ class ProcessRecorder:
                 starting.add_done_callback(_close_started)
                 raise
             if (exit_code := _current.get()) is not None:
-                exit_code._process = process
+                exit_code._started(process, protocol)
             return process, protocol
 
         with suppress(AttributeError):
@@ -92,7 +115,7 @@ class ProcessRecorder:
             task.cancel()
         await asyncio.gather(*tasks, *self._starting, return_exceptions=True)
         for process in self._processes:
-            process.close()
+            _kill(process)
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while any(process.get_returncode() is None for process in self._processes):  # noqa: ASYNC110
@@ -106,4 +129,31 @@ class ProcessRecorder:
 
 def _close_started(starting: asyncio.Future[Any]) -> None:
     if not starting.cancelled() and starting.exception() is None:
-        starting.result()[0].close()
+        _kill(starting.result()[0])
+
+
+def _kill(process: asyncio.SubprocessTransport) -> None:
+    group = _group_of(process) if process.get_returncode() is None else None
+    if group is not None:
+        _signal_group(group, signal.SIGKILL)
+    process.close()
+
+
+def _group_of(process: asyncio.SubprocessTransport) -> int | None:
+    """Return the process group that the SDK started for a process; None if it is in another one, such as our own."""
+    pid = process.get_pid()
+    with suppress(AttributeError, OSError):  # Windows, or it ended already
+        if os.getpgid(pid) == pid:
+            return pid
+    return None
+
+
+def _signal_group(group: int, number: int) -> bool:
+    """Send a signal to a process group; return whether there is one."""
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return number == 0
+    return True

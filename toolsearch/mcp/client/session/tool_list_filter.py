@@ -1,10 +1,11 @@
-"""Removal of invalid tools from a server's tool list.
+"""Removal of invalid tools and invisible characters from a server's tool list.
 
 The SDK rejects a whole list if one tool in it is invalid, and rejects the server if this is its first list.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -13,6 +14,7 @@ from mcp_types import JSONRPCResponse, methods
 from pydantic import ValidationError
 
 from ....text import short_repr
+from ....text.invisible import remove_invisible_in
 from ...events import log_event
 
 __all__ = ["drop_invalid_tools"]
@@ -25,7 +27,11 @@ _OTHER_FIELDS = {"ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
 """The fields of a tool list, other than its tools, that some protocol versions require."""
 
 
-def drop_invalid_tools(server: str, message: SessionMessage | Exception, version: str | None) -> None:
+_SLICE = 200
+"""The number of tools that are validated before other work of the event loop gets its turn."""
+
+
+async def drop_invalid_tools(server: str, message: SessionMessage | Exception, version: str | None) -> None:
     """Repair the tools of a tool list that the SDK would reject, and remove those that cannot be repaired.
 
     Args:
@@ -37,15 +43,33 @@ def drop_invalid_tools(server: str, message: SessionMessage | Exception, version
     if not isinstance(response, JSONRPCResponse):
         return
     tools = response.result.get("tools")
+    if not isinstance(tools, list):
+        return
     version = version or _HANDSHAKE_VERSION
-    if isinstance(tools, list) and _problem(tools, version):
-        repaired = [_repaired(tool, version) for tool in tools]
-        problems = [_problem([tool], version) for tool in repaired]
-        response.result["tools"] = [tool for tool, problem in zip(repaired, problems, strict=True) if not problem]
-        for tool, problem in zip(repaired, problems, strict=True):
-            if problem:
-                name = tool.get("name", "") if isinstance(tool, dict) else tool
-                log_event(logging.WARNING, "mcp_tool_left_out", server=server, tool=name, error=problem, max_length=100)
+    kept: list[Any] = []
+    for start in range(0, len(tools), _SLICE):
+        if start:
+            await asyncio.sleep(0)
+        listed = [_visible(tool) for tool in tools[start : start + _SLICE]]
+        kept += _valid(server, listed, version) if _problem(listed, version) else listed
+    response.result["tools"] = kept
+
+
+def _visible(tool: Any) -> Any:
+    """Remove invisible characters from what a model reads of a tool. The name stays: the server knows it by that."""
+    if not isinstance(tool, dict):
+        return tool
+    return {key: value if key == "name" else remove_invisible_in(value) for key, value in tool.items()}
+
+
+def _valid(server: str, tools: list[Any], version: str) -> list[Any]:
+    repaired = [_repaired(tool, version) for tool in tools]
+    problems = [_problem([tool], version) for tool in repaired]
+    for tool, problem in zip(repaired, problems, strict=True):
+        if problem:
+            name = tool.get("name", "") if isinstance(tool, dict) else tool
+            log_event(logging.WARNING, "mcp_tool_left_out", server=server, tool=name, error=problem, max_length=100)
+    return [tool for tool, problem in zip(repaired, problems, strict=True) if not problem]
 
 
 def _problem(tools: list[Any], version: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +19,7 @@ from mcp.shared.message import SessionMessage
 from ....text.secret import reveal
 from ..servers import HttpServer, Server, StdioServer
 from .exit_code import ExitCode
+from .message_limit import LimitedBody, WholeLines
 from .stderr_tail import StderrTail
 from .tool_list_filter import drop_invalid_tools
 
@@ -29,6 +31,7 @@ _UNKNOWN_SESSION = re.compile(
 
 # A process that closed its output exits soon afterwards; then its exit code is known.
 _EXIT_TIMEOUT_SECONDS = 0.5
+_GROUP_END_TIMEOUT_SECONDS = 1.0
 
 
 def open_transport(
@@ -70,8 +73,15 @@ async def _stdio(
         cwd=server.cwd,
         encoding_error_handler="replace",
     )
+
+    async def end_group() -> None:
+        with anyio.CancelScope(shield=True):
+            await exit_code.end_group(_GROUP_END_TIMEOUT_SECONDS)
+
     async with AsyncExitStack() as stack:
-        with stderr.sink() as errlog, exit_code.capture():
+        stack.push_async_callback(end_group)
+        limit = partial(WholeLines, server.name, max_bytes=server.max_message_bytes)
+        with stderr.sink() as errlog, exit_code.capture(limit):
             read, write = await stack.enter_async_context(stdio_client(parameters, errlog=errlog))
         watched = _WatchedStream(server.name, read, on_end, version)
         try:
@@ -87,6 +97,9 @@ async def _http(
     server: HttpServer, on_session_lost: Callable[[], object], version: Callable[[], str | None]
 ) -> AsyncIterator[TransportStreams]:
     async def check(response: httpx2.Response) -> None:
+        if isinstance(body := response.stream, httpx2.AsyncByteStream):
+            events = response.headers.get("content-type", "").startswith("text/event-stream")
+            response.stream = LimitedBody(body, events=events, max_bytes=server.max_message_bytes)
         if "mcp-session-id" in response.request.headers and await _reports_unknown_session(response):
             on_session_lost()
 
@@ -143,7 +156,7 @@ class _WatchedStream:
         except (anyio.EndOfStream, anyio.ClosedResourceError) as error:
             self._record_end(error)
             raise
-        drop_invalid_tools(self._server, message, self._version())
+        await drop_invalid_tools(self._server, message, self._version())
         return message
 
     async def aclose(self) -> None:
@@ -158,7 +171,7 @@ class _WatchedStream:
         except (StopAsyncIteration, anyio.ClosedResourceError) as error:
             self._record_end(error)
             raise
-        drop_invalid_tools(self._server, message, self._version())
+        await drop_invalid_tools(self._server, message, self._version())
         return message
 
     async def __aenter__(self) -> Self:
