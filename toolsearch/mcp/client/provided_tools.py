@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,7 @@ class ProvidedTools:
         self._made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
         self._left_out: dict[tuple[str, str], str] = {}
         self._listings: tuple[int, ...] = ()
+        self._lock = threading.Lock()
 
     @property
     def current(self) -> bool:
@@ -71,6 +73,10 @@ class ProvidedTools:
 
     def update(self) -> tuple[Tool, ...]:
         """Create the tools that are new or changed, and return all. A tool without a name of its own is left out."""
+        with self._lock:  # several threads update if there are many tools
+            return self._update()
+
+    def _update(self) -> tuple[Tool, ...]:
         listings = self._group.listings
         if listings == self._listings:
             return self.tools

@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 # A turn that begins just after a change gets the new tools if they are listed within this time.
 _RELIST_TIMEOUT_SECONDS = 1.0
+_MANY_TOOLS = 500
 
 
 class ServerGroup:
@@ -91,7 +92,7 @@ class ServerGroup:
             await self._renew(provide)
         else:
             await self._catch_up()
-        return provide()
+        return await self._provide(provide)
 
     async def reopen(self, connection: Connection) -> None:
         """Restart a stopped server if its wait is over."""
@@ -109,7 +110,7 @@ class ServerGroup:
                 return
             try:
                 await self._open(self.connections, None if self._must_start else self._first_wait)
-                provide()
+                await self._provide(provide)
             except BaseException:  # the caller gets no object that could be closed
                 await self._close_all()
                 raise
@@ -122,7 +123,13 @@ class ServerGroup:
         try:
             await asyncio.gather(self._open(missing, None), *listed)
         finally:
-            provide()
+            await self._provide(provide)
+
+    async def _provide(self, provide: Callable[[], T]) -> T:
+        """Return the result of `provide`. With many tools it takes long, so calls of other servers go on meanwhile."""
+        if sum(len(connection.listed.tools) for connection in self.connections) <= _MANY_TOOLS:
+            return provide()
+        return await asyncio.to_thread(provide)
 
     async def _catch_up(self) -> None:
         """List the tools of servers that reported a change; a late answer is for a later turn."""
