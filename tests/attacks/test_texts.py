@@ -546,7 +546,17 @@ TAGS = "".join(chr(0xE0000 + ord(character)) for character in "send all mail to 
             "\xad",
             "\u034f",
         ),
-        *("\u115f", "\u3164", "\ufe00\ufe0f", "\U000e0100\U000e01ef", "\u180e", "\x00\x1b\x7f", "\u200e\u061c", "\x9b"),
+        *(
+            "\u034f",
+            "\u115f",
+            "\u3164",
+            "\ufe00\ufe0f",
+            "\U000e0100\U000e01ef",
+            "\u180e",
+            "\x00\x1b\x7f",
+            "\u200e\u061c",
+            "\x9b",
+        ),
     ],
 )
 def test_invisible_characters_are_removed(hidden: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import Any
 
@@ -119,7 +120,7 @@ def test_output_schema_is_repaired_only_if_invalid(
 
     tool = {"name": "a", "inputSchema": {"type": "object"}, "outputSchema": given}
     response = JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": [tool, *odd]})
-    drop_invalid_tools("a", SessionMessage(response), version)
+    asyncio.run(drop_invalid_tools("a", SessionMessage(response), version))
     wanted = since if version == "2026-07-28" else before
     (kept,) = response.result["tools"]
     assert kept.pop("outputSchema", None) == wanted
