@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, cast
@@ -139,6 +138,8 @@ def _read_image(value: object, place: str) -> Media:
     url = _string(value.get("url") if isinstance(value, Mapping) else value, f"{place}.url")
     if url.startswith("data:"):
         return _read_data_url(url, f"{place}.url")
+    import mimetypes  # costs milliseconds
+
     guessed = mimetypes.guess_type(url.partition("?")[0])[0] or ""
     return Media(guessed if guessed.startswith("image/") else _UNKNOWN_IMAGE, url=url)
 

@@ -11,7 +11,6 @@ import atexit
 import sys
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import TookTooLongError
@@ -19,6 +18,7 @@ from ..shared import new_lock, reset_in_child
 
 if TYPE_CHECKING:
     import asyncio
+    from concurrent.futures import Future
 
 __all__ = ["run_coroutine"]
 
@@ -98,6 +98,7 @@ def _run(
     work: Callable[[], Coroutine[Any, Any, T]], loop: asyncio.AbstractEventLoop, timeout_seconds: float | None
 ) -> T:
     import asyncio
+    from concurrent.futures import wait
 
     future: Future[tuple[T, None] | tuple[None, BaseException]] = asyncio.run_coroutine_threadsafe(_guard(work), loop)
     try:

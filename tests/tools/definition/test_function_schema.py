@@ -566,3 +566,37 @@ def test_the_schema_of_a_function_is_deterministic():
 
     first, second = Tool.from_function(act), Tool.from_function(functools.partial(act))
     assert json.dumps(first.parameters) == json.dumps(second.parameters)
+
+
+def test_annotated_others_accept_further_arguments() -> None:
+    def report(kind: str, context: ToolContext, **fields: int) -> str:
+        return f"{kind} {sorted(fields.items())} {context.tool_name}"
+
+    made = Tool.from_function(report)
+    assert made.parameters["additionalProperties"] == {"type": "integer"}
+    assert made.parameters["required"] == ["kind"]
+    assert made.call({"kind": "sales", "year": 2027, "quarter": "3"}) == "sales [('quarter', 3), ('year', 2027)] report"
+    with pytest.raises(ToolArgumentError, match=r"'year': .*valid integer"):
+        made.call({"kind": "sales", "year": "x"})
+
+
+def test_others_of_any_type_are_open() -> None:
+    def report(**fields: Any) -> int:
+        return len(fields)
+
+    made = Tool.from_function(report)
+    assert made.parameters["additionalProperties"] is True
+    assert made.call({"a": 1, "b": [2]}) == 2
+
+
+def test_a_further_argument_cannot_take_the_place_of_a_parameter() -> None:
+    """The model must not be able to pass the context, or an argument twice."""
+
+    def report(name: Annotated[str, Field(alias="title")], context: ToolContext, **fields: Any) -> str:
+        return f"{name} {context.tool_name}"
+
+    made = Tool.from_function(report)
+    for taken in ("context", "name"):
+        with pytest.raises(ToolArgumentError, match=f"{taken!r}: unknown argument"):
+            made.call({"title": "a", taken: {"tenant_id": "other"}})
+    assert made.call({"title": "a", "more": 1}) == "a report"

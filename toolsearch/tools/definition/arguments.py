@@ -73,11 +73,13 @@ class FunctionDescription:
         description: The docstring without its section on parameters.
         parameters: The JSON Schema of the arguments.
         arguments: The arguments of the model and the parameters for the context, in the function's order.
+        others: The annotated parameter ``**others``, which takes any further arguments; None if there is none.
     """
 
     description: str
     parameters: dict[str, Any]
     arguments: tuple[Argument | Parameter, ...]
+    others: Argument | None = None
 
     def bind(self, args: Mapping[str, Any], ctx: ToolContext) -> tuple[list[Any], dict[str, Any]]:
         """Return the positional and keyword arguments of the call.
@@ -88,8 +90,17 @@ class FunctionDescription:
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
         known = dict.fromkeys(a.wire_name for a in self.arguments if isinstance(a, Argument))
-        unknown = islice((name for name in args if name not in known), MAX_VIOLATIONS)
+        # A further argument must not take the place of a parameter, such as the one for the context.
+        own = dict.fromkeys(argument.name for argument in self.arguments)
+        further = [name for name in args if name not in known]
+        unknown = islice((name for name in further if self.others is None or name in own), MAX_VIOLATIONS)
         problems = [unknown_argument(name, known) for name in unknown]
+        if self.others is not None:
+            for name in further:
+                try:
+                    keywords[name] = self.others.convert(args[name])
+                except ValidationError as error:
+                    problems.extend(conversion_problems(name, error))
         for argument in self.arguments:
             if isinstance(argument, Parameter):
                 value: Any = ctx

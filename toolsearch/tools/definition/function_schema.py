@@ -30,8 +30,8 @@ def describe_function(fn: Callable[..., Any]) -> FunctionDescription:
     """Describe a function for a model. The description of a plain function is cached as long as the function exists.
 
     Raises:
-        ConfigurationError: If there is a parameter ``*args`` or ``**kwargs``, or one of a type that JSON cannot
-            express.
+        ConfigurationError: If there is a parameter ``*args``, ``**kwargs`` without an annotation, or one of a type that
+            JSON cannot express.
     """
     if not inspect.isfunction(fn):
         return _describe(fn)
@@ -47,11 +47,16 @@ def _describe(fn: Callable[..., Any]) -> FunctionDescription:
     parameters = parameters_of(fn)
     if parameters and parameters[0].name in ("self", "cls") and _is_unbound(fn):
         raise ConfigurationError(f"{origin(fn)} is a method of a class; pass an instance, or instance.method")
+    others: Argument | None = None
     for parameter in parameters:
+        if parameter.variadic and _takes_others(fn, parameter):
+            others = _argument(fn, parameter, None)
+            continue
         if parameter.variadic:
             stars = "**" if parameter.kind is inspect.Parameter.VAR_KEYWORD else "*"
             raise ConfigurationError(
                 f"{origin(fn)} takes {stars}{parameter.name}, which a schema cannot describe; name the parameters, "
+                "annotate **others with a type to accept further arguments, "
                 "or pass a schema with Tool(name, description, parameters, fn)"
             )
         arguments.append(parameter if parameter.injected else _argument(fn, parameter, documented.get(parameter.name)))
@@ -59,7 +64,19 @@ def _describe(fn: Callable[..., Any]) -> FunctionDescription:
         schema = _object_schema(arguments)
     except PydanticInvalidForJsonSchema:
         raise _first_error(fn, parameters, arguments) from None
-    return FunctionDescription(description, schema, tuple(arguments))
+    if others is not None:
+        added = tidy(others.adapter.json_schema(schema_generator=ToolJsonSchema))
+        shared = added.pop("$defs", {})
+        schema["additionalProperties"] = added or True
+        if shared:
+            schema["$defs"] = {**shared, **schema.get("$defs", {})}
+    return FunctionDescription(description, schema, tuple(arguments), others)
+
+
+def _takes_others(fn: Callable[..., Any], parameter: Parameter) -> bool:
+    """Return whether a parameter is ``**others`` with an annotation; without one, it is often a forgotten wrapper."""
+    given = inspect.signature(fn).parameters[parameter.name].annotation
+    return parameter.kind is inspect.Parameter.VAR_KEYWORD and given is not inspect.Parameter.empty
 
 
 def _is_unbound(fn: Callable[..., Any]) -> bool:
