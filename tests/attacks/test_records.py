@@ -246,6 +246,60 @@ def test_a_loop_of_the_application_is_recorded_too(ask: Ask) -> None:
     assert [call.name for call in raised.value.response.started_calls] == ["send_mail"]
 
 
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_loop_that_repeats_or_splits_a_batch_is_recorded(ask: Ask, times: int) -> None:
+    """An own loop runs equal calls more often than the model made them, and one by one."""
+
+    class Splits:
+        order = 300
+
+        def advise(self, request: ChatRequest) -> AdvisorFlow:
+            response: ChatResponse = yield request
+            tools = {tool.name: tool for tool in request.tools}
+            yield RunTools(calls=response.tool_calls * times, tools=tools, request=request)
+            for call in response.tool_calls:
+                yield RunTools(calls=(call,), tools=tools, request=request)
+            raise LookupError
+
+    same = ToolCall("1", "send_mail", '{"to": "bob"}')
+    client = ChatClient(
+        ScriptedChatModel([[same, ToolCall("2", "send_mail", '{"to": "eve"}')]]),
+        tools=[send_mail],
+        advisors=[Splits()],
+        tool_calling=False,
+    )
+    with pytest.raises(LookupError) as raised:
+        ask(client, "Go")
+    response = partial_response(raised.value)
+    assert response is not None
+    assert {call.id for call in response.started_calls} == {"1", "2"}
+    assert unpaired_call_ids(response.messages) == ()
+    assert len(SENT) == 2 * times + 2
+
+
+def test_many_calls_in_one_round_are_recorded_in_linear_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model may make thousands of calls, which differ in their last character only."""
+    from toolsearch.chat import TurnRecord
+
+    compared = 0
+    equal = ToolCall.__eq__
+
+    def counting(self: ToolCall, other: object) -> bool:
+        nonlocal compared
+        compared += 1
+        return equal(self, other)
+
+    calls = [ToolCall(f"call_{n}", "send_mail") for n in range(3_000)]
+    monkeypatch.setattr(ToolCall, "__eq__", counting)
+    record = TurnRecord()
+    record.accept(ChatResponse(messages=[AssistantMessage("", tuple(calls))]))
+    batch = record.begin_batch(calls)
+    for position in range(len(calls)):
+        batch.start(position)
+    assert len(record.partial().unfinished_calls) == 3_000
+    assert compared < 30_000
+
+
 class MarkedLoop(OwnLoop):
     """An own loop that takes the place of the default one, with memory inside of it."""
 

@@ -330,15 +330,15 @@ def partial_response(error: BaseException) -> ChatResponse | None:
 
 def _has_calls(holder: AssistantMessage | _Round, calls: Sequence[ToolCall]) -> bool:
     known = holder.calls if isinstance(holder, _Round) else holder.tool_calls
-    return all(call in known for call in calls)
+    return len(_positions(known, calls)) == len(calls)
 
 
 def _positions(known: Sequence[ToolCall], calls: Sequence[ToolCall]) -> list[int]:
-    """Return the position in `known` of each call. Equal calls have different positions."""
-    positions: list[int] = []
-    for call in calls:
-        positions.append(next(at for at, one in enumerate(known) if one == call and at not in positions))
-    return positions
+    """Return the position in `known` of each call that it has. Equal calls have different positions."""
+    free: dict[ToolCall, list[int]] = {}
+    for at in range(len(known) - 1, -1, -1):
+        free.setdefault(known[at], []).append(at)
+    return [free[call].pop() for call in calls if free.get(call)]
 
 
 def _answer_open_calls(messages: Sequence[Message]) -> list[Message]:
