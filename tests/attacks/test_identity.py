@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from toolsearch import (
 from toolsearch.chat import ToolDefinitionChanged
 from toolsearch.loop import ChainedToolResolver, StaticToolResolver
 from toolsearch.testing import ScriptedChatModel
+from toolsearch.tools import DefinitionChange
 from toolsearch.tools.names import wire_name
 
 SCRIPT = Path(__file__).parents[1] / "mcp_servers" / "listed.py"
@@ -316,6 +318,28 @@ def test_a_withheld_tool_cannot_be_found_seen_or_run(search: bool, change: Any, 
     turns.fun.list("joke", "pun")
     assert turns.turn() == []
     assert turns.descriptions == ["joke."]
+
+
+@SEARCHES
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_async_turns_ask_the_rule_in_a_thread(search: bool, backend: str) -> None:
+    """The rule may block, e.g. to ask a person."""
+
+    def rule(change: DefinitionChange) -> str:
+        assert threading.current_thread() is not threading.main_thread()
+        assert (change.context.session_id, change.context.tenant_id) == ("ann", "acme")
+        return "withhold"
+
+    turns = Turns(search=search, rule=rule)
+    turns.first(tenant_id="acme")
+    turns.change()
+
+    async def main() -> list[Any]:
+        async with turns.client.astream("Go on", session_id="ann", tenant_id="acme") as stream:
+            return [event async for event in stream.events() if isinstance(event, ToolDefinitionChanged)]
+
+    assert [event.withheld for event in anyio.run(main, backend=backend)] == [True]
+    assert turns.descriptions == []
 
 
 @SEARCHES
