@@ -18,7 +18,7 @@ from ...tools.validation.steps import OutOfStepsError
 __all__ = ["parse_arguments"]
 
 MAX_CHARACTERS = 10_000_000
-MAX_VALUES = 100_000
+MAX_VALUES = 50_000
 MAX_QUICK_CHARACTERS = 20_000
 MAX_QUICK_STEPS = 1_000
 
