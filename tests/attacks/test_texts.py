@@ -11,8 +11,11 @@ import logging
 import os
 import pickle
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -575,3 +578,95 @@ def test_tools_of_servers_have_no_invisible_text() -> None:
         sent = json.dumps([tool.name, tool.description, dict(tool.parameters), tool.reference.search_text])
     assert tool.description == "Get it."
     assert "\\udb40" not in sent
+
+
+# ---------------------------------------------------------------------- HTTP servers
+
+
+class OneAnswer(BaseHTTPRequestHandler):
+    """An HTTP server that works until a tool is called, and then answers in a way of its own."""
+
+    answer: Callable[[OneAnswer, Any], None]
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        tools = [{"name": "get", "inputSchema": {"type": "object"}}]
+        info = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "a", "version": "1"},
+        }
+        match request["method"]:
+            case "initialize":
+                self.reply(request, {"protocolVersion": "2025-06-18", **info})
+            case "tools/list":
+                self.reply(request, {"tools": tools})
+            case "tools/call":
+                self.answer(request)
+            case _:
+                self.send_response(202)
+                self.end_headers()
+
+    def do_GET(self) -> None:
+        self.send_response(405)
+        self.end_headers()
+
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
+    def reply(self, request: Any, result: Any, *, events: bool = False) -> None:
+        body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()
+        if events:
+            body = b"event: message\r\ndata: " + body + b"\r\n\r\n"
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream" if events else "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        with suppress(OSError):  # the client stopped reading
+            self.wfile.write(body)
+
+    def redirect(self, request: Any) -> None:
+        self.send_response(307)
+        self.send_header("location", f"http://internal.test/secret?key={SECRET}")
+        self.end_headers()
+
+    def large(self, request: Any) -> None:
+        self.reply(request, {"content": [{"type": "text", "text": "x" * 2_000_000}]})
+
+    def large_event(self, request: Any) -> None:
+        self.reply(request, {"content": [{"type": "text", "text": "x" * 2_000_000}]}, events=True)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+TOO_LARGE = "Tool 'get' of server 'web' ran, but its answer was larger than 1,000,000 bytes. Ask it for less."
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("redirect", "Server 'web' refused the call of 'get': it redirects to another address"),
+        ("large", "Tool 'get' of server 'web' ran, but its answer was larger than 1,000,000 bytes. Ask it for less."),
+        (
+            "large_event",
+            "Tool 'get' of server 'web' ran, but its answer was larger than 1,000,000 bytes. Ask it for less.",
+        ),
+    ],
+)
+def test_odd_http_answers_are_told_right_and_without_addresses(answer: str, expected: str) -> None:
+    pytest.importorskip("mcp")
+    from toolsearch.mcp import HttpServer, McpToolError, McpTools
+
+    handler = type("Handler", (OneAnswer,), {"answer": getattr(OneAnswer, answer)})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as web:
+        thread = threading.Thread(target=web.serve_forever, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{web.server_port}/mcp?key={SECRET}"
+        server = HttpServer("web", url, handshake="legacy", timeout=20, max_message_bytes=1_000_000)
+        try:
+            with McpTools(server) as mcp, pytest.raises(McpToolError) as caught:
+                mcp.tools()[0].call()
+        finally:
+            web.shutdown()
+    assert str(caught.value) == expected
