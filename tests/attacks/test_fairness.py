@@ -290,6 +290,12 @@ def hang():
     threading.Event().wait()
 def client(steps, *tools, **options):
     return ChatClient(ScriptedChatModel(steps), tools=tools, **options)
+async def ticking(one):
+    async def tick():  # asyncio alone can miss a signal that comes just before it goes to sleep
+        while True:
+            await asyncio.sleep(0.05)
+    ticker = asyncio.create_task(tick())
+    await one.acall('go')
 def announce(number):
     def wait():
         for _ in range(number):
@@ -301,7 +307,7 @@ def announce(number):
 INTERRUPTED = {
     "sync batch": "client([[('hang', {})] * 3, 'x'], Tool('hang', fn=hang)).call('go')",
     "sync timeout": "client([[('hang', {})] * 3, 'x'], Tool('hang', fn=hang, timeout=1e6)).call('go')",
-    "asyncio": "asyncio.run(client([[('hang', {})] * 3, 'x'], Tool('hang', fn=hang)).acall('go'))",
+    "asyncio": "asyncio.run(ticking(client([[('hang', {})] * 3, 'x'], Tool('hang', fn=hang))))",
     "trio": "anyio.run(client([[('hang', {})] * 3, 'x'], Tool('hang', fn=hang)).acall, 'go', backend='trio')",
 }
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError, ToolSearchError
+from ...shared.fork import new_lock
 from ...text import clip
 from ...tools.predicates import evaluate_predicate
 from ...tools.threads.running import hold_slot
@@ -64,7 +64,7 @@ class ProvidedTools:
         self._made: dict[tuple[str, str], tuple[McpTool, Tool]] = {}
         self._left_out: dict[tuple[str, str], str] = {}
         self._listings: tuple[int, ...] = ()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     @property
     def current(self) -> bool:
