@@ -267,15 +267,15 @@ def test_slow_tools_of_a_server_do_not_delay_its_other_tools(gate: Gate) -> None
 
 def run_program(text: str, *, interrupt: bool = False) -> str:
     """Run a program to its end, with Ctrl-C once it prints a line, and return its output."""
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM + text], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        if interrupt:
-            process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=LONG)
-    finally:
-        process.kill()
+    with subprocess.Popen([sys.executable, "-c", PROGRAM + text], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            first = process.stdout.readline()
+            if interrupt:
+                process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate(timeout=LONG)
+        finally:
+            process.kill()
     return first + rest
 
 
