@@ -142,7 +142,7 @@ class OpenAIWireServer:
         if not request.path.endswith("/chat/completions"):
             return WireReply(status=404, body=_error(f"no such path: {request.path}", "not_found"))
         try:
-            answer = self._script.take()
+            answer: Any = self._script.take()
         except ScriptExhaustedError as error:
             return WireReply(status=400, body=_error(str(error), "script_exhausted"))
         while callable(answer):

@@ -25,7 +25,7 @@ def store_unstored(functions: Sequence[Callable[[], Any]]) -> None:
     The functions run in a thread: the garbage collector may close a stream in a thread that holds a lock of the store.
     """
     for store in functions:
-        work = partial(contextvars.copy_context().run, _attempt, store)
+        work = partial(contextvars.copy_context().run, partial(_attempt, store))
         thread = threading.Thread(target=work, name="toolsearch-store", daemon=True)
         try:
             thread.start()

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 Listener = Callable[[StreamEvent], Any]
 
 
-def find_listeners(advisors: Sequence[object]) -> tuple[Listener, ...]:
+def find_listeners(advisors: Sequence[Any]) -> tuple[Listener, ...]:
     """Return the `on_event` functions of the advisors."""
     return tuple(advisor.on_event for advisor in advisors if hasattr(advisor, "on_event"))
 

@@ -18,10 +18,7 @@ __all__ = ["ResultConverter", "ToolMark", "ToolOptions", "mark_of", "tool"]
 
 F = TypeVar("F")
 
-ResultConverter: TypeAlias = (
-    "Callable[[Any], str | tuple[str, Media | Iterable[Media]]] "
-    "| Callable[[Any, Any], str | tuple[str, Media | Iterable[Media]]]"
-)
+ResultConverter: TypeAlias = "Callable[[Any], str | tuple[str, Media | Iterable[Media]]] | Callable[[Any, Any], str | tuple[str, Media | Iterable[Media]]]"  # noqa: E501
 """Converts the value of a tool to the text for the model, or to text and media. It receives the value, or the value and
 the `Tool`."""
 

@@ -84,7 +84,7 @@ def _options(definition: object) -> ToolOptions:
     return options
 
 
-def _plain(annotations: object) -> Mapping[str, Any] | None:
+def _plain(annotations: Any) -> Mapping[str, Any] | None:
     """Return the annotations of a tool as a mapping; the SDK of MCP has an object for them."""
     if hasattr(annotations, "model_dump"):
         return dict(annotations.model_dump(by_alias=True, exclude_none=True))

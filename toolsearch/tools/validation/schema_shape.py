@@ -93,7 +93,7 @@ def invalid_keywords(schema: Mapping[str, Any], steps: Steps) -> Iterator[str]:
             bound = keyword.removeprefix("exclusive").lower()
             if not _is_number(schema.get(bound)):
                 yield keyword
-        elif keyword == "dependentRequired":
+        elif keyword == "dependentRequired" and isinstance(value, Mapping):
             steps.spend(len(value))
             yield from (f"{keyword}/{name}" for name, names in value.items() if not _are_strings(names))
 
