@@ -55,7 +55,9 @@ def identifiers_in(text: str) -> list[str]:
         >>> identifiers_in("Call `fetch` and then create_issue, please.")
         ['fetch', 'create_issue']
     """
-    text = text[:_MAX_TEXT_CHARACTERS]
+    if len(text) > _MAX_TEXT_CHARACTERS:  # the request itself stands at the beginning or at the end
+        half = _MAX_TEXT_CHARACTERS // 2
+        text = f"{text[:half]} {text[-half:]}"
     if "`" not in text and not _IDENTIFIER.search(text):
         return []
     found = dict.fromkeys(_BACKQUOTED.findall(text))
