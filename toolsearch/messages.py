@@ -401,7 +401,7 @@ def validate_media(media: Iterable[Media]) -> None:
 def _set_tuple(owner: object, example: str, name: str, kind: type, *, optional: bool = False) -> None:
     """Make a field a tuple of `kind`, so that values with equal items are equal. Any iterable is accepted."""
     value = getattr(owner, name)
-    if optional and value is None:
+    if value == () or (optional and value is None):
         return
     items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
     if items is None or not all(isinstance(item, kind) for item in items):

@@ -95,7 +95,10 @@ class ChatResponse(Serializable, Generic[OutputT]):
     @property
     def message(self) -> AssistantMessage:
         """The last assistant message; an empty message if there is none."""
-        return next((m for m in reversed(self.messages) if isinstance(m, AssistantMessage)), AssistantMessage())
+        for message in reversed(self.messages):
+            if isinstance(message, AssistantMessage):
+                return message
+        return AssistantMessage()
 
     @property
     def text(self) -> str:

@@ -37,12 +37,14 @@ class CallCounter:
         self._limits = limits
         self._counts: Counter[str] = Counter()
         self._repeats: dict[tuple[str, str], _Repeats] = {}
+        self._keys: list[tuple[str, str]] = []  # of the calls of the current round
         self._rounds_without_tool = 0
         self._rounds_with_rejected_search = 0
         turn = list(takewhile(lambda message: not isinstance(message, UserMessage), reversed(history)))[::-1]
         self._counts.update(message.name for message in turn if isinstance(message, ToolMessage))
         for calls, results in _rounds_of(turn):
-            self.end_round(calls, results)
+            self._keys = list(map(_key, calls))
+            self.end_round(results)
 
     def begin_round(self, calls: Sequence[ToolCall]) -> tuple[dict[int, ToolMessage], ReachedLimit | None]:
         """Count the calls of a round.
@@ -52,21 +54,21 @@ class CallCounter:
         """
         answers: dict[int, ToolMessage] = {}
         ends = self.exhausted
+        self._keys = list(map(_key, calls))
         for position, call in enumerate(calls):
             limit = self._exceeded_limit(call.name)
             self._counts[call.name] += 1
-            text = f"Not run: {limit}." if limit is not None else self._describe_repeat(call)
+            text = f"Not run: {limit}." if limit is not None else self._describe_repeat(call, self._keys[position])
             if limit is not None and self._limits.on_limit == "end":
                 ends = ends or limit
             if ends is not None or text:
                 answers[position] = ToolMessage.rejected(call, text or "Not run: the turn ended.")
         return answers, ends
 
-    def end_round(self, calls: Sequence[ToolCall], results: Sequence[ToolMessage]) -> None:
-        """Note the results of a round, in the order of its calls."""
+    def end_round(self, results: Sequence[ToolMessage]) -> None:
+        """Note the results of the round that `begin_round` began, in the order of its calls."""
         repeats: dict[tuple[str, str], _Repeats] = {}
-        for call, result in zip(calls, results, strict=False):
-            key = _key(call)
+        for key, result in zip(self._keys, results, strict=False):
             before = self._repeats.get(key)
             if not result.ran and before is not None:
                 repeats.setdefault(key, before)  # a rejected repetition does not end the row
@@ -88,9 +90,9 @@ class CallCounter:
             return ReachedLimit("rounds_without_tool", self._rounds_with_rejected_search)
         return None
 
-    def _describe_repeat(self, call: ToolCall) -> str:
+    def _describe_repeat(self, call: ToolCall, key: tuple[str, str]) -> str:
         """Return an explanation for the model if a call was repeated too often, else an empty string."""
-        limit, repeats = self._limits.max_repeats, self._repeats.get(_key(call))
+        limit, repeats = self._limits.max_repeats, self._repeats.get(key)
         if limit is None or repeats is None or repeats.rounds < limit - 1:
             return ""
         return (

@@ -374,7 +374,7 @@ class ToolCallingAdvisor:
             message=_latest_answer(state),
             results=state.results or self.result_limits,
         )
-        counter.end_round(calls, batch.messages)
+        counter.end_round(batch.messages)
         return batch if limit is None else replace(batch, limit=limit)
 
 
