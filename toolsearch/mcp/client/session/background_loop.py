@@ -15,9 +15,9 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Any, TypeVar
 
+from ....tools.threads.waiting import await_future
 from .exit_code import ProcessRecorder
 
 __all__ = ["LoopThread", "arun", "hold", "release", "run", "start"]
@@ -192,37 +192,9 @@ async def arun(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     thread = hold()
     try:
-        return await _await_future(thread.submit(work))
+        return await await_future(thread.submit(work))
     finally:
         if release(thread):
             with anyio.CancelScope(shield=True):
-                await _await_future(thread.finished)
+                await await_future(thread.finished)
             thread.join()
-
-
-async def _await_future(future: Future[T]) -> T:
-    """Await a future of another thread on asyncio or trio."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return await _await_on_trio(future)
-    return await asyncio.wrap_future(future)
-
-
-async def _await_on_trio(future: Future[T]) -> T:
-    import trio
-
-    token = trio.lowlevel.current_trio_token()
-    done = trio.Event()
-
-    def wake(_: Future[T]) -> None:
-        with suppress(trio.RunFinishedError):
-            token.run_sync_soon(done.set)
-
-    future.add_done_callback(wake)
-    try:
-        await done.wait()
-    except BaseException:
-        future.cancel()
-        raise
-    return future.result()
