@@ -268,3 +268,18 @@ def test_acall_is_awaitable_and_astream_is_not():
 def test_a_single_message_must_be_in_a_list() -> None:
     with pytest.raises(ConfigurationError, match=r"messages=\[UserMessage"):
         ChatClient(ScriptedChatModel(["ok"])).call(messages=UserMessage("hi"))  # type: ignore[arg-type]
+
+
+def test_advisors_hand_values_to_the_application(ask):
+    """Advisors inside and outside the loop add to `metadata`."""
+
+    class Priced:
+        def __init__(self, order: int, name: str) -> None:
+            self.order, self.name = order, name
+
+        def advise(self, request: ChatRequest) -> AdvisorFlow:
+            response: ChatResponse = yield request
+            return response.replace(metadata={**response.metadata, self.name: self.order})
+
+    client = ChatClient(ScriptedChatModel(["Hi."]), advisors=[Priced(100, "outer"), Priced(400, "inner")])
+    assert ask(client, "Hello").response.metadata == {"inner": 400, "outer": 100}

@@ -113,7 +113,6 @@ def test_secrets_are_not_shown() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: McpTools(), "at least one"),
         (lambda: McpTools(plain("a"), plain("a")), "two MCP servers are named 'a'"),
         (lambda: McpTools(plain("a"), prefix="maybe"), "prefix must be"),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: McpTools(plain("a"), on_error="ignore"), "on_error must be"),  # type: ignore[arg-type]
@@ -163,3 +162,29 @@ def test_import_does_not_load_the_sdk() -> None:
         "print([m for m in ('mcp', 'mcp_types', 'anyio', 'httpx2') if m in sys.modules])"
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_no_servers_are_no_tools() -> None:
+    """A list of servers from a configuration can be empty."""
+    with McpTools() as mcp:
+        assert mcp.tools() == ()
+        assert mcp.servers == ()
+
+
+WHO = """
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+
+server = MCPServer("who")
+
+@server.tool()
+def who(ctx: Context) -> str:
+    return ctx.session.client_params.client_info.name
+
+server.run()
+"""
+
+
+def test_servers_see_the_name_of_this_library() -> None:
+    with McpTools(StdioServer("who", sys.executable, ["-c", WHO])) as mcp:
+        assert "toolsearch" in str(mcp.tools()[0].call())

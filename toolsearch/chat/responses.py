@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
@@ -31,7 +31,7 @@ MAX_REPR_CHARACTERS = 200
 class ChatResponse(Serializable, Generic[OutputT]):
     """The answer of a model, or of an advisor in its place. Immutable; `replace` makes a changed copy.
 
-    The plain form (`to_dict`) leaves out `raw`. It has `output` as a JSON value, and so has the response that
+    The plain form (`to_dict`) leaves out `raw` and `metadata`. It has `output` as a JSON value, and so has the response that
     `from_dict` returns.
 
     Args:
@@ -48,6 +48,8 @@ class ChatResponse(Serializable, Generic[OutputT]):
             with tool calls or tool results instead of an answer.
         started_calls: The tool calls that were started, for a turn that did not end well, see `partial_response`.
         unfinished_calls: Those of them that did not finish. They may have taken effect.
+        metadata: Values that advisors hand to the application, by name. Of the advisors inside the tool-calling loop,
+            those of the last round.
         raw: The provider's own response object of the last round.
 
     Example:
@@ -64,6 +66,7 @@ class ChatResponse(Serializable, Generic[OutputT]):
     output: OutputT = cast("Any", None)  # noqa: RUF009
     started_calls: Sequence[ToolCall] = ()
     unfinished_calls: Sequence[ToolCall] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_SERIALIZED)
     raw: Any = field(default=None, repr=False, metadata=NOT_SERIALIZED)
 
     def __post_init__(self) -> None:

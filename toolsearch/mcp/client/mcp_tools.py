@@ -42,7 +42,7 @@ class McpTools:
     its tools answer that the server is not running.
 
     Args:
-        servers: The servers, each with its own name.
+        servers: The servers, each with its own name. Without servers there are no tools.
         prefix: The rule for names. It depends on this configuration alone, so a tool has the same name in every
             process, whatever servers list and whichever of them run. ``"auto"`` names tools ``server_tool`` if there
             are several servers; the tools of a single server keep their own names. ``"always"`` prefixes the tools of
@@ -65,7 +65,7 @@ class McpTools:
         clock: The clock for the waits between attempts.
 
     Raises:
-        ConfigurationError: If there are no servers, two servers have the same name, or an option is unknown.
+        ConfigurationError: If two servers have the same name, or an option is unknown.
         MissingExtraError: If the extra ``mcp`` is not installed.
 
     Example:
@@ -188,8 +188,6 @@ class McpTools:
 def _validate(servers: Sequence[Server], prefix: str, on_error: str, first_wait: float) -> None:
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtraError("mcp", "McpTools")
-    if not servers:
-        raise ConfigurationError("servers must contain at least one StdioServer or HttpServer")
     names: set[str] = set()
     for server in servers:
         if not isinstance(server, StdioServer | HttpServer):

@@ -9,6 +9,7 @@ import math
 import os
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal
 
 from ....tools.threads.slots import FairSlots
@@ -183,6 +184,7 @@ class Connection:
             await asyncio.to_thread(importlib.import_module, "mcp")
         import anyio
         from mcp import Client
+        from mcp_types import Implementation
 
         from .transports import open_transport
 
@@ -198,7 +200,13 @@ class Connection:
                 version=lambda: _agreed_version(client),
             )
             # No response cache, because a refresh must ask. No `read_timeout`, because start and calls have their own.
-            client = Client(transport, mode=self.server.handshake, message_handler=self.listed.on_message, cache=None)
+            client = Client(
+                transport,
+                mode=self.server.handshake,
+                message_handler=self.listed.on_message,
+                cache=None,
+                client_info=Implementation(name="toolsearch", version=version("toolsearch")),
+            )
             async with client, anyio.create_task_group() as watchers:
                 await self.listed.begin(client, watchers)
                 self._scope.deadline = math.inf
