@@ -115,7 +115,7 @@ def test_parts_survive_json(made: ToolCall, usage: Usage) -> None:
 
 @pytest.mark.parametrize("kind", [*get_args(Message), *get_args(StreamEvent), ChatResponse, Media, ToolCall, Usage])
 def test_every_field_has_a_plain_form_or_is_left_out_on_purpose(kind: type) -> None:
-    left_out = {"raw", "streamed_in", "request"}
+    left_out = {"raw", "metadata", "request"}
     assert {field.name for field in fields(kind)} - {field.name for field in _fields_of(kind)} <= left_out
 
 

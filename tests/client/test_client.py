@@ -278,7 +278,7 @@ def test_advisors_hand_values_to_the_application(ask):
             self.order, self.name = order, name
 
         def advise(self, request: ChatRequest) -> AdvisorFlow:
-            response: ChatResponse = yield request
+            response = yield request
             return response.replace(metadata={**response.metadata, self.name: self.order})
 
     client = ChatClient(ScriptedChatModel(["Hi."]), advisors=[Priced(100, "outer"), Priced(400, "inner")])

@@ -31,8 +31,8 @@ MAX_REPR_CHARACTERS = 200
 class ChatResponse(Serializable, Generic[OutputT]):
     """The answer of a model, or of an advisor in its place. Immutable; `replace` makes a changed copy.
 
-    The plain form (`to_dict`) leaves out `raw` and `metadata`. It has `output` as a JSON value, and so has the response that
-    `from_dict` returns.
+    The plain form (`to_dict`) leaves out `raw` and `metadata`. It has `output` as a JSON value, and so has the response
+    that `from_dict` returns.
 
     Args:
         messages: All new messages of the turn, oldest first. Send them back with the next request. A model returns
