@@ -71,7 +71,7 @@ class ToolCall(Serializable):
 
     Args:
         id: The model's id of the call; the tool result carries the same id.
-        name: The tool's name as the model sees it.
+        name: The tool's name as the model sees it. White space around it, which some models write, is dropped.
         arguments: The arguments as JSON text, exactly as the model wrote them. They are replayed byte for byte,
             so that the provider's prompt cache still matches. `from_dict` takes a mapping instead.
 
@@ -90,6 +90,8 @@ class ToolCall(Serializable):
     def __post_init__(self) -> None:
         if not (isinstance(self.arguments, str) and isinstance(self.name, str) and isinstance(self.id, str)):
             raise ConfigurationError(_explain_wrong_types(self.id, self.name, self.arguments))
+        if self.name[:1].isspace() or self.name[-1:].isspace():
+            object.__setattr__(self, "name", self.name.strip())
 
     @overload
     @classmethod
