@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ..chat.turn_memory import TurnMemory, TurnMemoryProvider
 from ..errors import ConfigurationError
 from ..loop.advisor import Advisor, is_tool_loop, sort_advisors
+from ..loop.guarding import ToolGate
 from ..loop.tool_calling import ToolCallingAdvisor
-from ..loop.tool_gate import ToolGate
 from ..tools.guard import ToolGuard
 
 __all__ = ["ClientChain", "build_chain", "create_inner_memory", "sort_client_advisors"]
@@ -52,7 +52,8 @@ def build_chain(advisors: Iterable[Advisor], default_loop: ToolCallingAdvisor, *
         loop = default_loop
         chain = sort_advisors((*chain, loop))
     if not tool_calling:
-        gate = ToolGate(_guard_of(loop), loop.order, loop if isinstance(loop, ToolCallingAdvisor) else None)
+        send = loop.send_once if isinstance(loop, ToolCallingAdvisor) else None
+        gate = ToolGate(_guard_of(loop), loop.order, send)
         at = chain.index(loop)
         chain = (*chain[:at], gate, *chain[at + 1 :])
     return ClientChain(chain, loop)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict
 
-from ..chat.events import ToolDefinitionChanged, ToolFilterFailed
 from ..chat.limits import ReachedLimit
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
@@ -17,15 +16,16 @@ from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage
 from ..text import short_repr
 from ..tools.argument_types import validate_type
-from ..tools.guard import DefinitionChange, DefinitionRule, ToolFilter, ToolGuard, TurnGuard
+from ..tools.guard import DefinitionRule, ToolFilter, ToolGuard
 from ..tools.names import READ_TOOL, RESERVED_NAMES
 from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.results.limits import RESULT_MEDIA_BYTES, RESULT_TOKENS, ResultLimits
 from ..tools.results.store import RESULT_STORE, ResultStore
 from ..tools.tool_type import Tool
 from .call_counter import CallCounter
-from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools, ToolBatchResult
+from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
 from .execution.long_results import add_read_tool, open_results
+from .guarding import filter_tools, note_sent, report_filter_failure, withhold_changed_tools
 from .hooks import Hook, run_hook
 from .limits import ToolCallLimits
 from .resolver import ToolResolver, validate_resolver
@@ -223,7 +223,7 @@ class ToolCallingAdvisor:
             state = self._create_state(request, resources)
             if state.session is not None:  # without a session, nobody could read a rest
                 self._open_results(state, request.messages)
-            allowed = yield from self._filter_tools(state, request)
+            allowed = yield from filter_tools(state, request)
             allowed = yield from withhold_changed_tools(state.guard, allowed, state.earlier)
             allowed = yield from add_read_tool(state, allowed, self.tools_before_read_tool)
             return (yield from self._run_tools(state, allowed, calls, CallCounter(self.limits, request.messages)))
@@ -238,7 +238,7 @@ class ToolCallingAdvisor:
                 self._open_results(state, request.messages)
             outgoing = yield from withhold_changed_tools(state.guard, request, state.earlier)
             outgoing = yield from add_read_tool(state, outgoing, self.tools_before_read_tool)
-            self._note_sent(state, outgoing)
+            note_sent(state, outgoing)
             response: ChatResponse = yield outgoing
             if state.budget is not None:
                 state.budget.count(outgoing, response)
@@ -254,7 +254,7 @@ class ToolCallingAdvisor:
                 state.memory = memory
             state.send_history = state.memory is None if self.send_history is None else self.send_history
             self._open_results(state, (*state.earlier, *request.messages))
-            request = yield from self._filter_tools(state, request)
+            request = yield from filter_tools(state, request)
             request = yield from withhold_changed_tools(state.guard, request, state.earlier)
             request = yield from run_hook(self.initialize_loop(state, request), ChatRequest, "initialize_loop")
             while True:
@@ -322,22 +322,10 @@ class ToolCallingAdvisor:
         self, state: LoopState, request: ChatRequest, counter: CallCounter
     ) -> Generator[Effect, Any, ChatRequest]:
         outgoing = yield from run_hook(self.before_call(state, request), ChatRequest, "before_call")
-        outgoing = yield from self._filter_tools(state, outgoing)
+        outgoing = yield from filter_tools(state, outgoing)
         outgoing = yield from add_read_tool(state, outgoing, self.tools_before_read_tool)
-        self._note_sent(state, outgoing)
+        note_sent(state, outgoing)
         return outgoing.replace(allow_tool_calls=False) if counter.exhausted else outgoing
-
-    def _note_sent(self, state: LoopState, outgoing: ChatRequest) -> None:
-        """Remember the definitions that the session is sent, except those of the loop's own tools."""
-        state.guard.note_sent(tool for tool in outgoing.tools if state.own_tools.get(tool.name) is not tool)
-
-    def _filter_tools(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
-        """Return the request with the tools that the session may have."""
-        if not state.guard.filters:
-            return request
-        tools = yield Perform(lambda: [tool for tool in request.tools if state.may_have(tool)])
-        yield from report_filter_failure(state.guard)
-        return request if len(tools) == len(request.tools) else request.replace(tools=tools)
 
     def _run_tools(
         self, state: LoopState, outgoing: ChatRequest, calls: Sequence[ToolCall], counter: CallCounter
@@ -376,39 +364,6 @@ class ToolCallingAdvisor:
         )
         counter.end_round(batch.messages)
         return batch if limit is None else replace(batch, limit=limit)
-
-
-def report_filter_failure(guard: TurnGuard) -> Generator[Effect, Any, None]:
-    """Show an event if the filter failed since the last time."""
-    if (failure := guard.take_failure()) is not None:
-        yield Emit(ToolFilterFailed(*failure))
-
-
-def withhold_changed_tools(
-    guard: TurnGuard, request: ChatRequest, earlier: Sequence[Message]
-) -> Generator[Effect, Any, ChatRequest]:
-    """Return the request without the tools that are withheld because their definition changed. Show the changes.
-
-    Args:
-        guard: The guard of the turn.
-        request: The request, with the tools that the filter admits.
-        earlier: The messages of earlier turns that the request does not contain.
-    """
-    seen = [
-        version
-        for message in (*earlier, *request.messages)
-        if isinstance(message, ToolMessage)
-        for version in message.tools
-        if version.fingerprint
-    ]
-    compare = partial(guard.compare, request.tools, seen)
-    changes: Sequence[DefinitionChange] = (yield Perform(compare)) if guard.compares_slowly else compare()
-    for change in changes:
-        tool = change.tool
-        yield Emit(ToolDefinitionChanged(tool.name, tool.identity, change.before, change.after, change.withheld))
-    if not guard.filters:
-        return request
-    return request.replace(tools=[tool for tool in request.tools if not guard.withholds(tool)])
 
 
 def _resolve(resolver: ToolResolver, request: ChatRequest, calls: Sequence[ToolCall]) -> dict[str, Tool]:
