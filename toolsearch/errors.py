@@ -199,3 +199,20 @@ def public_text(error: BaseException) -> str:
         ('write one JSON object', 'It failed because of an internal error.')
     """
     return error.public_text if isinstance(error, ToolSearchError) else _INTERNAL
+
+
+def leaf_errors(error: BaseException) -> list[BaseException]:
+    """Return the errors in an exception group, at any depth; for any other error, the error itself.
+
+    Example:
+        >>> leaf_errors(ExceptionGroup("group", [ValueError("no"), ExceptionGroup("inner", [KeyError("key")])]))
+        [ValueError('no'), KeyError('key')]
+    """
+    leaves, waiting = [], [error]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, BaseExceptionGroup):
+            waiting.extend(reversed(one.exceptions))
+        else:
+            leaves.append(one)
+    return leaves

@@ -152,7 +152,6 @@ def test_the_session_id_can_come_from_the_context() -> None:
 
 
 WRONG = [
-    ("MAX_RESULT", "3", "'TOOLSEARCH_MAX_RESULT' is not a setting; did you mean 'TOOLSEARCH_MAX_RESULTS'"),
     ("MAX_RESULTS", "many", "TOOLSEARCH_MAX_RESULTS: Input should be a valid integer"),
     ("MAX_RESULTS", "50", "TOOLSEARCH_MAX_RESULTS must be at most TOOLSEARCH_MAX_RESULTS_LIMIT=10, got 50"),
     ("MAX_RESULTS_LIMIT", "3", "TOOLSEARCH_MAX_RESULTS must be at most TOOLSEARCH_MAX_RESULTS_LIMIT=3, got 5"),

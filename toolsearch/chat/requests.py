@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..messages import Message
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .turn_record import TurnRecord
 
 __all__ = ["ChatRequest", "OutputSchema"]
-
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +66,8 @@ class ChatRequest:
 
     messages: Sequence[Message]
     tools: Sequence[Tool] = ()
-    options: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
-    context: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = field(default_factory=dict)
     session_id: str | None = None
     tenant_id: str | None = None
     output_schema: OutputSchema | None = None
@@ -82,6 +80,19 @@ class ChatRequest:
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))
         object.__setattr__(self, "tools", tuple(self.tools))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the request without `memory` and `record`, which belong to a turn of this process."""
+        return _restore_request, ({**self._fields(), "memory": None, "record": None},)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ChatRequest:
+        """Copy the request. `memory` and `record` stay those of the turn."""
+        shared = ("memory", "record")
+        copied = {name: value if name in shared else deepcopy(value, memo) for name, value in self._fields().items()}
+        return type(self)(**copied)
+
+    def _fields(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
 
     def tool_context(self, tool_call_id: str = "", tool_name: str = "") -> ToolContext:
         """Return the context for a tool call of this request, or for the tool filter."""
@@ -96,3 +107,7 @@ class ChatRequest:
     def replace(self, **changes: Any) -> ChatRequest:
         """Return a copy with some fields changed."""
         return dataclasses.replace(self, **changes)
+
+
+def _restore_request(fields: dict[str, Any]) -> ChatRequest:
+    return ChatRequest(**fields)

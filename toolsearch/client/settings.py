@@ -5,7 +5,9 @@ Variables begin with ``TOOLSEARCH_``. They are read only when a `ToolSearchSetti
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields
 from datetime import timedelta
@@ -27,6 +29,7 @@ from ..indexes import Bm25ToolIndex, HybridToolIndex, ToolIndex, VectorToolIndex
 from ..indexes.vector.encode import require_vector_extra
 from ..loop.limits import ToolCallLimits
 from ..loop.tool_calling import ToolCallingAdvisor
+from ..text.logs import log_event
 from ..tools.definition.fields import MIN_RESULT_TOKENS
 from ..tools.results.limits import RESULT_TOKENS
 
@@ -39,18 +42,24 @@ except ImportError as error:
 
 __all__ = ["ToolSearchSettings"]
 
+logger = logging.getLogger(__name__)
+
 _PREFIX = "TOOLSEARCH_"
+# Kubernetes and Compose set these for every service whose name begins with "toolsearch".
+_OF_SERVICE = re.compile(rf"{_PREFIX}(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?|NAME|ENV_\w+)")
 _INDEXES_OF_OPTION = {"bm25_min_score": ("bm25", "hybrid"), "embedder": ("vector", "hybrid")}
 _DISCLOSURE = DisclosureSettings()
 _LIMITS = ToolCallLimits()
 
 
 class ToolSearchSettings(BaseSettings):
-    """Settings of tool search and of the tool-calling loop. An unknown name or an invalid value is an error.
+    """Settings of tool search and of the tool-calling loop. An invalid value is an error.
 
     The variable of a field is ``TOOLSEARCH_`` and its name in capitals, e.g. ``TOOLSEARCH_MAX_RESULTS=3`` or
     ``TOOLSEARCH_EVICTION_TTL=PT8H``. Lists are separated by commas or written as JSON, mappings are written as JSON,
-    and None is written as ``none``. Arguments override variables. Defaults of the options of tool search come from
+    and None is written as ``none``. Arguments override variables. An empty variable counts as not set. A
+    variable whose name resembles a setting is logged with the closest setting, and has no effect; other names, such as
+    those that Kubernetes sets for a service, are ignored. Defaults of the options of tool search come from
     `DisclosureSettings`, those of the limits from `ToolCallLimits`.
 
     Raises:
@@ -67,7 +76,9 @@ class ToolSearchSettings(BaseSettings):
         TOOLSEARCH_MAX_RESULTS_LIMIT=10, got 20
     """
 
-    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_parse_none_str="none", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX, env_parse_none_str="none", env_ignore_empty=True, extra="forbid", frozen=True
+    )
 
     enabled: bool = Field(default=False, description="Use tool search. If false, all tools are sent.")
     index: str = Field(default="bm25", description="regex, bm25, vector, hybrid, or the name of a plug-in.")
@@ -131,11 +142,15 @@ class ToolSearchSettings(BaseSettings):
     _parse_duration = field_validator("eviction_ttl", mode="before")(parse_duration)
 
     @model_validator(mode="after")
-    def _validate_variable_names(self) -> Self:
-        known = {_variable(name) for name in type(self).model_fields}
+    def _warn_of_unknown_variables(self) -> Self:
+        known = [_variable(name) for name in type(self).model_fields]
         for name in os.environ:
-            if name.upper().startswith(_PREFIX) and name.upper() not in known:
-                raise ValueError(_describe_unknown(name, known))
+            upper = name.upper()
+            if not upper.startswith(_PREFIX) or upper in known or _OF_SERVICE.fullmatch(upper):
+                continue
+            if close := get_close_matches(upper.removeprefix(_PREFIX), [one.removeprefix(_PREFIX) for one in known], 1):
+                facts = {"variable": name, "closest": f"{_PREFIX}{close[0]}"}
+                log_event(logger, logging.WARNING, "unknown_setting", facts, note="; it has no effect")
         return self
 
     @model_validator(mode="after")

@@ -24,6 +24,7 @@ from ..chat.events import StreamEvent
 from ..chat.model import ChatModel
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
+from ..errors import leaf_errors
 from ..messages import AssistantMessage, ToolCall, ToolMessage
 
 if TYPE_CHECKING:
@@ -86,9 +87,11 @@ class RunTools:
     results: ResultLimits | None = None
 
     def raises(self, error: Exception) -> bool:
-        """Return whether the exception of a tool is raised instead of answered."""
+        """Return whether the exception of a tool, or one in its exception group, is raised instead of answered."""
         types = self.raise_on_error
-        return types if isinstance(types, bool) else isinstance(error, types)
+        if isinstance(types, bool):
+            return types
+        return isinstance(error, types) or any(isinstance(one, types) for one in leaf_errors(error))
 
     def limit(self, result: ToolMessage) -> ToolMessage:
         """Return a result of the batch within the limits on its size."""

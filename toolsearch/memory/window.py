@@ -8,10 +8,13 @@ from typing import Protocol, runtime_checkable
 
 from ..chat.tokens import EstimateTokenCounter, TokenCounter
 from ..errors import ConfigurationError
-from ..messages import AssistantMessage, Message, ToolMessage
+from ..messages import AssistantMessage, Message, ToolMessage, UserMessage
 from .turns import split_turns
 
 __all__ = ["MemoryWindow", "MessageWindow", "TokenWindow", "TurnWindow", "apply_window"]
+
+DEFAULT_MEDIA_TOKENS = 1_000
+"""The order of magnitude of an image: providers count between 85 and some 2,000 tokens."""
 
 
 @runtime_checkable
@@ -92,15 +95,17 @@ class MessageWindow:
 class TokenWindow:
     """Window of as many of the latest turns as fit into `tokens` tokens, the current one included.
 
-    The current turn is always sent whole, even if it alone has more tokens. System messages, tool definitions and
-    media are not counted.
+    The current turn is always sent whole, even if it alone has more tokens. System messages and tool definitions are
+    not counted. An image or another medium counts as a flat number of tokens, whatever its size, because providers
+    count by what is in it.
 
     Args:
         tokens: The maximum number of tokens, 1 or more.
         counter: The token counter. By default, a built-in estimate.
+        media_tokens: The number of tokens that each medium counts as, 0 or more.
 
     Raises:
-        ConfigurationError: If `tokens` is not a whole number of 1 or more.
+        ConfigurationError: If `tokens` is not a whole number of 1 or more, or `media_tokens` not one of 0 or more.
 
     Example:
         >>> from toolsearch import AssistantMessage, UserMessage
@@ -109,8 +114,12 @@ class TokenWindow:
         ['2', 'two']
     """
 
-    def __init__(self, tokens: int, counter: TokenCounter | None = None) -> None:
+    def __init__(
+        self, tokens: int, counter: TokenCounter | None = None, *, media_tokens: int = DEFAULT_MEDIA_TOKENS
+    ) -> None:
         _validate_size("tokens", tokens)
+        _validate_size("media_tokens", media_tokens, 0)
+        self.media_tokens = media_tokens
         self.tokens = tokens
         self.counter = counter or EstimateTokenCounter()
 
@@ -119,7 +128,12 @@ class TokenWindow:
         return _fitting(map(self._count, reversed(past)), self.tokens - self._count(current))
 
     def _count(self, messages: Iterable[Message]) -> int:
-        return sum(self.counter.count(text) for message in messages for text in _counted_texts(message) if text)
+        return sum(self._count_message(message) for message in messages)
+
+    def _count_message(self, message: Message) -> int:
+        media = message.media if isinstance(message, UserMessage | ToolMessage) else ()
+        texts = sum(self.counter.count(text) for text in _counted_texts(message) if text)
+        return texts + len(media) * self.media_tokens
 
 
 def apply_window(
@@ -146,6 +160,6 @@ def _counted_texts(message: Message) -> Iterable[str]:
     return (message.text,)
 
 
-def _validate_size(param: str, size: object) -> None:
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise ConfigurationError(f"{param} must be a whole number, 1 or more, got {size!r}")
+def _validate_size(param: str, size: object, least: int = 1) -> None:
+    if isinstance(size, bool) or not isinstance(size, int) or size < least:
+        raise ConfigurationError(f"{param} must be a whole number, {least} or more, got {size!r}")

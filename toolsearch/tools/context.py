@@ -83,6 +83,19 @@ class ToolContext(Mapping[str, Any]):
         """Return True also without values: a context is present, or it is None."""
         return True
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy the context by its values: a read-only view cannot be pickled."""
+        ids = (self._call_id, self._tool_name, self._session_id, self._tenant_id)
+        return _restore_context, (dict(self._context), *ids)
+
     def __repr__(self) -> str:
         # Without the values, which may be secrets.
         return f"ToolContext(keys={sorted(map(str, self._context))}, tool_call_id={self._call_id!r})"
+
+
+def _restore_context(
+    context: Mapping[str, Any], tool_call_id: str, tool_name: str, session_id: str | None, tenant_id: str | None
+) -> ToolContext:
+    return ToolContext(
+        context, tool_call_id=tool_call_id, tool_name=tool_name, session_id=session_id, tenant_id=tenant_id
+    )

@@ -413,6 +413,33 @@ class Tool:
             copy._binding = self._binding
         return copy
 
+    def __copy__(self) -> Tool:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tool:
+        """Return the tool itself: it is immutable, and its function can hold connections and locks."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle, if the function can be pickled. The binding is made again."""
+        state = {slot: getattr(self, slot) for slot in Tool.__slots__ if slot not in ("__weakref__", "_binding")}
+        for slot in ("annotations", "output_schema"):  # read-only views
+            state[slot] = None if state[slot] is None else dict(state[slot])
+        state["_described"] = self._binding is not None and hasattr(self._binding, "__self__")
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        described = state.pop("_described")
+        for slot, value in state.items():
+            if slot in ("annotations", "output_schema") and value is not None:
+                value = types.MappingProxyType(value)
+            setattr(self, slot, value)
+        self._binding = None
+        if described and self.fn is not None:
+            from .definition.function_schema import describe_function
+
+            self._binding = describe_function(self.fn).bind
+
     def __repr__(self) -> str:
         parts = [repr(self.name), *([f"source={self.source!r}"] if self.source else [])]
         return f"Tool({', '.join(parts)})"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, ToolSearchError
+from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, ToolSearchError, leaf_errors
 from ...messages import Media, ToolCall, ToolMessage, ToolVersion
 from ...observability.observer import Span
 from ...text import short_repr
@@ -33,6 +33,7 @@ __all__ = ["CallFlow", "Invocation", "LargeWork", "ToolResult", "answer_call", "
 logger = logging.getLogger(__name__)
 
 MAX_QUICK_NAMES = 300
+MAX_SHOWN_ERRORS = 5
 MAX_QUICK_CHARACTERS = 50_000
 
 
@@ -186,8 +187,15 @@ def unknown_tool_text(name: str, known: list[str]) -> str:
     return f"There is no tool {shown}. Available: {listed}{', ...' if len(known) > 20 else ''}."
 
 
-def error_text(error: Exception) -> str:
-    """Return the text of a tool's exception for the model: its type and text, or the public text of an own error."""
+def error_text(error: BaseException) -> str:
+    """Return the text of a tool's exception for the model: its type and text, or the public text of an own error.
+
+    An exception group, such as that of a task group, has the texts of its errors.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        texts = list(dict.fromkeys(error_text(one) for one in leaf_errors(error)))
+        shown = "; ".join(texts[:MAX_SHOWN_ERRORS])
+        return shown if len(texts) <= MAX_SHOWN_ERRORS else f"{shown}; and {len(texts) - MAX_SHOWN_ERRORS} more"
     if isinstance(error, ToolSearchError):
         return error.public_text
     text = str(error)

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from enum import Enum
+from functools import cache
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
@@ -182,17 +183,21 @@ def _json(value: Any, tool: str) -> str:
         unknown[type_name(item)] = True
         return describe_object(item)
 
+    options: dict[str, Any] = {"fallback": fallback, "bytes_mode": "base64", "inf_nan_mode": "strings"}
+    # A field that is typed as a base class keeps the fields of its own class.
+    options[_by_own_class()] = True
+
     def dump(item: Any) -> str:
         return json.dumps(item, ensure_ascii=False, separators=(",", ":"), default=fallback)
 
     def encode_part(part: Any) -> str:
-        return to_json(part, fallback=fallback, bytes_mode="base64", inf_nan_mode="strings").decode()
+        return to_json(part, **options).decode()
 
     ordered = _plain(value)
     encoders: tuple[Callable[[], str], ...] = (
         lambda: write_json(ordered, encode_part),
         # for lone surrogates in values, then in keys
-        lambda: dump(to_jsonable_python(ordered, fallback=fallback, bytes_mode="base64", inf_nan_mode="strings")),
+        lambda: dump(to_jsonable_python(ordered, **options)),
         lambda: dump(ordered),
     )
     for encode in encoders:
@@ -209,6 +214,18 @@ def _json(value: Any, tool: str) -> str:
     if unknown:
         log_event(logger, logging.WARNING, "result_not_json", {"tool": tool, "types": ", ".join(unknown)})
     return text
+
+
+@cache
+def _by_own_class() -> str:
+    """Return the option of pydantic that serializes an object by its own class. Before 2.13 it drops serializers."""
+    from pydantic_core import to_json
+
+    try:
+        to_json(None, polymorphic_serialization=True)
+    except TypeError:
+        return "serialize_as_any"
+    return "polymorphic_serialization"
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

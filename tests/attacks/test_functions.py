@@ -1,0 +1,197 @@
+"""Functions, results and settings as they occur in the wild."""
+
+import copy
+import logging
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, SecretStr
+
+from toolsearch import (
+    AssistantMessage,
+    ChatClient,
+    ChatResponse,
+    ConfigurationError,
+    Media,
+    Tool,
+    ToolContext,
+    ToolMessage,
+    UserMessage,
+)
+from toolsearch.chat import ChatRequest, ToolSearchReport
+from toolsearch.client import ToolSearchSettings
+from toolsearch.memory import TokenWindow
+from toolsearch.memory.window import apply_window
+from toolsearch.testing import ScriptedChatModel
+
+
+class Vehicle(BaseModel):
+    wheels: int
+
+
+class Truck(Vehicle):
+    load: str
+    key: SecretStr = SecretStr("hush")
+
+
+class Garage(BaseModel):
+    one: Vehicle | None = None
+    many: list[Vehicle] = []
+    named: dict[str, Vehicle] = {}
+
+
+@dataclass
+class Street:
+    garages: list[Garage]
+
+
+TRUCK = Truck(wheels=6, load="gravel")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Garage(one=TRUCK),
+        Garage(many=[TRUCK]),
+        Garage(named={"a": TRUCK}),
+        {"garage": Garage(one=TRUCK)},
+        [Garage(many=[TRUCK])],
+        Street([Garage(one=TRUCK)]),
+    ],
+)
+def test_fields_of_subclasses_are_in_results(value: Any) -> None:
+    def show() -> Any:
+        """Show it."""
+        return value
+
+    text = ChatClient(ScriptedChatModel([[("show", {})], "ok"]), tools=[show]).call("x").messages[1].text
+    assert "gravel" in text
+    assert "hush" not in text
+
+
+DENIED = PermissionError("the places API is off")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ExceptionGroup("unhandled", [DENIED]),
+        ExceptionGroup("outer", [ExceptionGroup("inner", [DENIED])]),
+        ExceptionGroup("two", [ValueError("bad city"), DENIED]),
+        ExceptionGroup("many", [DENIED, *(ValueError(str(n)) for n in range(50))]),
+    ],
+)
+def test_errors_in_groups_are_answered(error: Exception) -> None:
+    def find() -> str:
+        """Find a place."""
+        raise error
+
+    client = ChatClient(ScriptedChatModel([[("find", {})], "ok"]), tools=[find])
+    answer = client.call("x").messages[1]
+    assert "PermissionError: the places API is off" in answer.text
+    assert len(answer.text) < 300
+
+
+def add(a: int, b: int = 1) -> int:
+    """Add numbers."""
+    return a + b
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_requests_tools_and_responses_can_be_copied(duplicate: Any) -> None:
+    tool = duplicate(Tool.from_function(add, annotations={"readOnlyHint": True}, output_schema={"type": "integer"}))
+    assert tool.call({"a": "1"}) == 2
+    assert (tool.annotations, tool.output_schema) == ({"readOnlyHint": True}, {"type": "integer"})
+    assert tool.fingerprint
+    plain = duplicate(Tool("add", "Add.", {"type": "object", "properties": {"a": {}}}, add))
+    assert plain.call({"a": 1}) == 2
+    request = duplicate(ChatRequest(messages=[UserMessage("Hi")], tools=[tool]))
+    assert (request.messages[0].text, request.tools[0].call({"a": 1}), request.options) == ("Hi", 2, {})
+    context = duplicate(ToolContext({"user": 1}, tool_call_id="c", tenant_id="t"))
+    assert (dict(context), context.tool_call_id, context.tenant_id) == ({"user": 1}, "c", "t")
+    response = ChatResponse.from_text("ok", tool_search=ToolSearchReport(tokens_avoided=3))
+    assert duplicate(response) == response
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_requests_of_a_running_turn_can_be_copied(duplicate: Any) -> None:
+    seen = []
+
+    class Copy:
+        order = 900
+
+        def advise(self, request: ChatRequest) -> Any:
+            seen.append(duplicate(request))
+            return (yield request)
+
+    ChatClient(ScriptedChatModel([[("add", {"a": 1})], "ok"]), tools=[add], advisors=[Copy()]).call("x")
+    assert [len(request.messages) for request in seen] == [1, 3]
+
+
+SERVICE = {
+    "SERVICE_HOST": "10.0.48.109",
+    "SERVICE_PORT": "80",
+    "SERVICE_PORT_HTTP": "80",
+    "PORT": "tcp://10.0.48.109:80",
+    "PORT_80_TCP": "tcp://10.0.48.109:80",
+    "PORT_80_TCP_PROTO": "tcp",
+    "INDEX_SERVICE_HOST": "10.0.0.1",
+    "INDEX_PORT_9200_TCP_ADDR": "10.0.0.1",
+    "NAME": "/app/toolsearch",
+    "VERSION": "2",
+}
+
+
+def test_variables_of_services_are_ignored(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    for name, value in SERVICE.items():
+        monkeypatch.setenv(f"TOOLSEARCH_{name}", value)
+    with caplog.at_level(logging.WARNING):
+        assert ToolSearchSettings.load() == ToolSearchSettings()
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("field", ["INDEX", "MAX_RESULTS", "PINNED", "EVICTION_TTL", "ENABLED", "ON_LIMIT"])
+def test_empty_variables_are_not_set(monkeypatch: pytest.MonkeyPatch, field: str) -> None:
+    default = ToolSearchSettings.load()
+    monkeypatch.setenv(f"TOOLSEARCH_{field}", "")
+    assert ToolSearchSettings.load() == default
+
+
+@pytest.mark.parametrize("name", ["MAX_RESULT", "MAX_RESULTSS", "max_reults"])
+def test_misspelt_variables_are_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    monkeypatch.setenv(f"TOOLSEARCH_{name}", "3")
+    with caplog.at_level(logging.WARNING):
+        ToolSearchSettings.load()
+    assert "TOOLSEARCH_MAX_RESULT" in caplog.text
+    assert name in caplog.text
+
+
+IMAGE = Media("image/png", b"\x89PNG" + b"0" * 100_000)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        lambda medium: UserMessage("see", media=(medium,)),
+        lambda medium: ToolMessage("c", "show", "see", media=(medium,)),
+    ],
+)
+@pytest.mark.parametrize(
+    "medium", [IMAGE, Media("image/png", url="https://example.org/a.png"), Media("audio/wav", b"a")]
+)
+def test_token_windows_count_media(message: Any, medium: Media) -> None:
+    past = []
+    for number in range(40):
+        past += [UserMessage(str(number)), message(medium), AssistantMessage("seen")]
+    kept = apply_window(past, [UserMessage("now")], TokenWindow(8_000))
+    assert 2 <= sum(bool(getattr(one, "media", ())) for one in kept) <= 16
+    assert len(apply_window(past, [UserMessage("now")], TokenWindow(8_000, media_tokens=0))) == 120
+
+
+def test_media_tokens_must_be_a_number() -> None:
+    with pytest.raises(ConfigurationError, match="media_tokens"):
+        TokenWindow(100, media_tokens=-1)
