@@ -5,6 +5,7 @@ import json
 import math
 import sys
 import threading
+import tracemalloc
 import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -32,6 +33,7 @@ from toolsearch.memory.turns import join_conversation
 from toolsearch.models.openai.stream import StreamAssembler
 from toolsearch.output import fenced_blocks
 from toolsearch.testing import ScriptedChatModel
+from toolsearch.tools.validation.schema_validator import find_problems
 
 GROWTH = 3.0
 """Most that the work may grow by when an input becomes twice as large."""
@@ -160,11 +162,28 @@ def test_only_problems_that_are_shown_get_a_suggestion() -> None:
     assert work(1_200) < GROWTH * work(600)
 
 
-def test_a_schema_with_many_invalid_keywords_is_checked_once() -> None:
-    schema = {"properties": {f"p{n}": {"type": "strin"} for n in range(3_000)}}
+@pytest.mark.parametrize("last", ["strin", "string"])
+def test_a_schema_with_invalid_keywords_is_checked_once(last: str) -> None:
+    schema = {"properties": {"p0": {"type": "strin"}, **{f"p{n}": {"type": last} for n in range(1, 3_000)}}}
     work = count_calls(lambda: result_of(schema, {"p1": 1}))
     assert work < 200_000
     assert count_calls(lambda: result_of(schema, {"p1": 1})) < work / 2
+
+
+@pytest.mark.parametrize("deep", [True, False])
+def test_places_in_a_schema_take_linear_memory(deep: bool) -> None:
+    schema: dict[str, Any] = {"properties": {f"p{n}": {} for n in range(3_000)}}
+    if deep:
+        schema = {}
+        for _ in range(3_000):
+            schema = {"properties": {"p" * 100: schema}}
+    schema = {"properties": {"n" * 100_000: schema}}
+    tracemalloc.start()
+    try:
+        assert find_problems(schema, f"places {deep}".encode(), {"a": 1}) == []
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("pattern", ["((a?b?){30}c?){30}z", "((a?b?){13}c?){30}z", "(a?){300}" + "a" * 300, "(x+x+)+y"])

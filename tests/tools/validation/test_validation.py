@@ -330,6 +330,88 @@ def test_unsupported_patterns_count_as_met():
     assert parse_arguments(tool, '{"x": "a", "q": "r"}') == {"x": "a", "q": "r"}
 
 
+UNKNOWN = {"pattern": "^(?!x)"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"not": UNKNOWN}, "a"),
+        ({"not": {"$ref": "https://example.org/other"}}, "a"),
+        ({"oneOf": [UNKNOWN, {"pattern": "^(?=y)"}]}, "a"),
+        ({"oneOf": [UNKNOWN, {"type": "string"}]}, "a"),
+        ({"if": UNKNOWN, "then": {"minLength": 3}}, "a"),
+        ({"if": UNKNOWN, "else": {"minLength": 3}}, "a"),
+        ({"contains": UNKNOWN, "maxContains": 1}, ["a", "b"]),
+        ({"contains": UNKNOWN, "minContains": 2}, ["a", "b"]),
+        ({"$ref": "https://example.org/other", "unevaluatedProperties": False}, {"a": 1}),
+        ({"if": {"properties": {"a": UNKNOWN}}, "else": {"properties": {"a": {}}}, "unevaluatedProperties": False}, {}),
+        ({"not": {"anyOf": [UNKNOWN, {"type": "integer"}]}}, "a"),
+        ({"$defs": {"U": UNKNOWN}, "allOf": [{"$ref": "#/properties/x/$defs/U"}]}, "a"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_judged_rejects_nothing(schema, value):
+    assert parse_arguments(of({"x": schema}), json.dumps({"x": value})) == {"x": value}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"not": {"anyOf": [UNKNOWN, {}], "type": "string", "not": {"type": "integer"}}}, 5),
+        ({"oneOf": [{**UNKNOWN, "type": "integer"}, {"type": "null"}]}, True),
+        ({"oneOf": [UNKNOWN, {"type": "string"}, {"minLength": 1}]}, "a"),
+        ({"contains": UNKNOWN, "minContains": 3}, ["a", "b"]),
+        ({"if": {**UNKNOWN, "type": "integer"}, "then": {}, "else": {"minLength": 3}}, "a"),
+    ],
+    ids=str,
+)
+def test_what_is_sure_rejects_beside_what_cannot_be_judged(schema, value):
+    if value == 5:
+        assert parse_arguments(of({"x": schema}), '{"x": 5}') == {"x": 5}
+    else:
+        assert "Invalid arguments" in problem(of({"x": schema}), {"x": value})
+
+
+def test_a_dynamic_reference_is_judged_if_it_has_one_target():
+    node = {"$dynamicAnchor": "node", "properties": {"n": {"type": "integer"}, "child": {"$dynamicRef": "#node"}}}
+    assert "child.n" in problem(Tool("act", "Act.", {"type": "object", **node}), {"child": {"n": "a"}})
+    other = {"$id": "other", "$dynamicAnchor": "node", "properties": {"n": {}}}
+    assert parse_arguments(
+        Tool("act", "Act.", {"type": "object", **node, "$defs": {"o": other}}), '{"child": {"n": ""}}'
+    )
+
+
+@pytest.mark.parametrize(("value", "valid"), [(4.35, True), (1.1, True), (0.07, True), (4.355, False), (3, True)])
+def test_multiples_are_judged_by_decimal_digits(value, valid):
+    tool = of({"price": {"multipleOf": 0.01}})
+    if valid:
+        assert parse_arguments(tool, json.dumps({"price": value})) == {"price": value}
+    else:
+        assert "a multiple of 0.01" in problem(tool, {"price": value})
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "string"}, {"type": "string", "enum": ["a"]}, {"allOf": [{"type": "string"}]}], ids=str
+)
+def test_nullable_of_openapi_allows_null(schema):
+    assert parse_arguments(of({"x": {**schema, "nullable": True}}), '{"x": null}') == {"x": None}
+    assert "expected" in problem(of({"x": {**schema, "nullable": False}}), {"x": None})
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan")])
+@pytest.mark.parametrize("keyword", ["minLength", "maxItems", "multipleOf", "minimum", "minContains"])
+def test_a_schema_with_a_number_that_is_not_finite_does_not_break_a_tool(keyword, number):
+    assert parse_arguments(of({"x": {keyword: number}}), '{"x": "a"}') == {"x": "a"}
+
+
+def test_ids_of_draft_4_are_read():
+    draft = "http://json-schema.org/draft-04/schema#"
+    definitions = {"T": {"id": "other.json", "type": "integer"}}
+    tool = of({"x": {"$ref": "other.json"}}, definitions=definitions, id="https://example.org/r", **{"$schema": draft})
+    assert "'x': expected integer" in problem(tool, {"x": "a"})
+
+
 @pytest.mark.parametrize(
     ("pattern", "text", "found"),
     [

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote, urljoin
 
+from ...text import clip
 from .json_values import json_key
 from .schema_shape import invalid_keywords, subschemas
 from .steps import OutOfStepsError, Steps
@@ -15,7 +17,12 @@ __all__ = ["CompiledSchema"]
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _OLD_DRAFT = re.compile(r"draft-0[3-7]")
+_DRAFT_4 = re.compile(r"draft-0[34]")
 _BYTES_PER_STEP = 90
+MAX_NAMES = 30
+MAX_NAME_CHARACTERS = 200
+
+_Place: TypeAlias = "tuple[_Place, str] | None"
 
 
 class CompiledSchema:
@@ -42,12 +49,16 @@ class CompiledSchema:
     def __init__(self, schema: Mapping[str, Any], max_steps: int = 40_000) -> None:
         steps = Steps(max_steps)
         self.schema = schema
-        self.reference_alone = bool(_OLD_DRAFT.search(str(schema.get("$schema", ""))[:200]))
+        draft = schema.get("$schema")
+        draft = draft[:200] if isinstance(draft, str) else ""
+        self.reference_alone = bool(_OLD_DRAFT.search(draft))
         self.is_logged = False
-        self._targets: dict[int, Any] = {}
+        self._id_keyword = "id" if _DRAFT_4.search(draft) else "$id"
+        self._targets: dict[tuple[int, str], Any] = {}
         self._allowed: dict[tuple[int, str], frozenset[str]] = {}
         self._resources: dict[str, Any] = {"": schema}
         self._anchors: dict[tuple[str, str], Any] = {}
+        self._dynamic_names: Counter[str] = Counter()
         self._seen: set[int] = set()
         self._waiting: list[tuple[Mapping[str, Any], str]] = []
         self.problem = ""
@@ -63,9 +74,9 @@ class CompiledSchema:
         self._waiting.clear()
         self.size = 1_000 + (0 if self.is_too_large else _BYTES_PER_STEP * (max_steps - steps.left))
 
-    def target(self, schema: Mapping[str, Any]) -> Any:
-        """Return the schema that the reference in `schema` leads to; True if it leads nowhere."""
-        return self._targets.get(id(schema), True)
+    def target(self, schema: Mapping[str, Any], keyword: str) -> Any:
+        """Return the schema that a reference in `schema` leads to, or None if that cannot be told."""
+        return self._targets.get((id(schema), keyword))
 
     def allowed_keys(self, schema: Mapping[str, Any], keyword: str, steps: Steps) -> frozenset[str]:
         """Return the keys of the values that `const` or `enum` allows; see `json_key`."""
@@ -76,28 +87,30 @@ class CompiledSchema:
         return self._allowed[place]
 
     def _read(self, start: Any, base: str, steps: Steps) -> str:
-        """Check the form of a schema and its parts, and note what references can lead to. Return the first problem."""
-        problems: list[str] = []
-        parts: list[tuple[Any, str, str]] = [(start, "", base)]
+        """Check the form of a schema and its parts, and note what references can lead to. Return a problem.
+
+        The place of a part is a pair of the outer place and a string: whole places would take quadratic memory.
+        """
+        parts: list[tuple[Any, _Place, str]] = [(start, None, base)]
         while parts:
             schema, path, base = parts.pop()
             if isinstance(schema, bool):
                 continue
             if not isinstance(schema, Mapping):
-                problems.append(path or "/")
-                continue
+                return _written(path) or "/"
             if id(schema) in self._seen:
                 continue
             self._seen.add(id(schema))
             steps.spend(1 + len(schema))
-            problems += [f"{path}/{keyword}" for keyword in invalid_keywords(schema, steps)]
+            for keyword in invalid_keywords(schema, steps):
+                return _written((path, keyword))
             base = self._note(schema, base)
-            parts += [(part, f"{path}/{place}", base) for place, part in subschemas(schema, steps)]
-        return min(problems, default="")
+            parts += [(part, (path, place), base) for place, part in subschemas(schema, steps)]
+        return ""
 
     def _note(self, schema: Mapping[str, Any], base: str) -> str:
         """Note the names of a schema and its references. Return the base of its references."""
-        name = schema.get("$id")
+        name = schema.get(self._id_keyword)
         if isinstance(name, str):
             if name.startswith("#"):
                 self._anchors[base, name[1:]] = schema
@@ -107,6 +120,10 @@ class CompiledSchema:
         for keyword in ("$anchor", "$dynamicAnchor"):
             if isinstance(schema.get(keyword), str):
                 self._anchors[base, schema[keyword]] = schema
+        if isinstance(schema.get("$dynamicAnchor"), str):
+            self._dynamic_names[f"#{schema['$dynamicAnchor']}"] += 1
+        if schema.get("$recursiveAnchor") is True:
+            self._dynamic_names["#"] += 1
         if any(keyword in schema for keyword in _REFERENCES):
             self._waiting.append((schema, base))
         return base
@@ -116,15 +133,18 @@ class CompiledSchema:
         broken: set[int] = set()
         while self._waiting:
             schema, base = self._waiting.pop()
-            reference = next(schema[keyword] for keyword in _REFERENCES if keyword in schema)
-            if not isinstance(reference, str):
-                continue
-            steps.spend(1 + len(reference) // 10)
-            target = self._find(reference, base)
-            if isinstance(target, Mapping) and id(target) not in self._seen and self._read(target, base, steps):
-                broken.add(id(target))
-            if isinstance(target, Mapping | bool) and id(target) not in broken:
-                self._targets[id(schema)] = target
+            for keyword in _REFERENCES:
+                reference = schema.get(keyword)
+                if not isinstance(reference, str):
+                    continue
+                steps.spend(1 + len(reference) // 10)
+                if keyword != "$ref" and self._dynamic_names[f"#{reference.partition('#')[2]}"] > 1:
+                    continue  # the target depends on how the validation came here
+                target = self._find(reference, base)
+                if isinstance(target, Mapping) and id(target) not in self._seen and self._read(target, base, steps):
+                    broken.add(id(target))
+                if isinstance(target, Mapping | bool) and id(target) not in broken:
+                    self._targets[id(schema), keyword] = target
 
     def _find(self, reference: str, base: str) -> Any:
         """Return what a reference leads to inside the schema, or None."""
@@ -144,6 +164,16 @@ class CompiledSchema:
             else:
                 return None
         return found
+
+
+def _written(place: _Place) -> str:
+    """Return a place such as ``/properties/n``."""
+    keys: list[str] = []
+    while place is not None:
+        place, key = place
+        keys.append(clip(key, MAX_NAME_CHARACTERS))
+    start = "..." if len(keys) > MAX_NAMES else ""
+    return start + "".join(f"/{key}" for key in reversed(keys[:MAX_NAMES]))
 
 
 def _joined(base: str, reference: str) -> str:

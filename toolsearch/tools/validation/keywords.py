@@ -7,6 +7,7 @@ draft has the same name and another form, such as `items` with a list; both are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -45,6 +46,9 @@ Violations = list[Violation]
 class Checker(Protocol):
     """Services that a keyword needs to judge a value."""
 
+    doubts: int
+    """How often a value was accepted because it could not be judged."""
+
     @property
     def steps(self) -> Steps:
         """The budget of this validation."""
@@ -54,8 +58,8 @@ class Checker(Protocol):
         """Return the violations of a value, at most `MAX_VIOLATIONS`."""
         ...
 
-    def check_target(self, schema: Mapping[str, Any], value: Any) -> Violations:
-        """Return the violations of the schema that the reference in `schema` leads to."""
+    def check_target(self, schema: Mapping[str, Any], keyword: str, value: Any) -> Violations:
+        """Return the violations of the schema that a reference in `schema` leads to."""
         ...
 
     def check_member(self, schema: Any, value: Any, key: str | int) -> Violations:
@@ -105,13 +109,14 @@ _NUMBER = (int, float)
 
 
 def _is_multiple(divisor: float, value: float) -> bool:
+    """Return whether a number is a multiple, by its decimal digits: 4.35 is a multiple of 0.01."""
     if isinstance(divisor, int) and isinstance(value, int):
         return value % divisor == 0
-    try:
-        quotient = value / divisor
-    except OverflowError:
-        return True  # cannot be told
-    return quotient == int(quotient) if abs(quotient) != float("inf") else True
+    return _fraction(value) % _fraction(divisor) == 0
+
+
+def _fraction(number: float) -> Fraction:
+    return Fraction(number if isinstance(number, int) else repr(number))
 
 
 def _type(_checker: Checker, expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
@@ -227,10 +232,12 @@ def _rest(checker: Checker, expected: Any, value: Any, start: int) -> Violations
 def _contains(checker: Checker, expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
     if not isinstance(value, list):
         return []
-    count = sum(1 for member in value if not checker.check(expected, member))
-    if count < schema.get("minContains", 1):
+    verdicts = [_judge(checker, expected, member) for member in value]
+    fitting = sum(1 for found, is_sure in verdicts if is_sure and not found)
+    possible = sum(1 for found, _ in verdicts if not found)
+    if possible < schema.get("minContains", 1):
         return [Violation("contains", expected, value, schema)]
-    if count > schema.get("maxContains", count):
+    if fitting > schema.get("maxContains", fitting):
         return [Violation("maxContains", expected, value, schema)]
     return []
 
@@ -242,29 +249,31 @@ def _all_of(checker: Checker, expected: Any, value: Any, _schema: Mapping[str, A
 def _any_of(checker: Checker, expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
     branches = []
     for subschema in expected:
-        if not (found := checker.check(subschema, value)):
+        found, _ = _judge(checker, subschema, value)
+        if not found:
             return []
         branches.append(tuple(found))
     return [Violation("anyOf", expected, value, schema, branches=tuple(branches[:MAX_VIOLATIONS]))]
 
 
 def _one_of(checker: Checker, expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
-    branches = [tuple(checker.check(subschema, value)) for subschema in expected]
-    fitting = branches.count(())
-    if fitting == 1:
-        return []
-    if fitting:
+    verdicts = [_judge(checker, subschema, value) for subschema in expected]
+    if sum(1 for found, is_sure in verdicts if is_sure and not found) > 1:
         return [Violation("oneOf", expected, value, schema)]
-    return [Violation("oneOf", expected, value, schema, branches=tuple(branches[:MAX_VIOLATIONS]))]
+    if not all(found for found, _ in verdicts):
+        return []
+    branches = tuple(tuple(found) for found, _ in verdicts[:MAX_VIOLATIONS])
+    return [Violation("oneOf", expected, value, schema, branches=branches)]
 
 
 def _not(checker: Checker, expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
-    return [] if checker.check(expected, value) else [Violation("not", expected, value, schema)]
+    found, is_sure = _judge(checker, expected, value)
+    return [] if found or not is_sure else [Violation("not", expected, value, schema)]
 
 
 def _if(checker: Checker, expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
-    branch = "else" if checker.check(expected, value) else "then"
-    return checker.check(schema.get(branch, True), value)
+    found, is_sure = _judge(checker, expected, value)
+    return checker.check(schema.get("else" if found else "then", True), value) if is_sure else []
 
 
 def _dependent_required(checker: Checker, expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
@@ -292,8 +301,11 @@ def _dependencies(checker: Checker, expected: Any, value: Any, schema: Mapping[s
     return _first(check(checker, expected, value, schema) for check in (_dependent_required, _dependent_schemas))
 
 
-def _reference(checker: Checker, _expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
-    return checker.check_target(schema, value)
+def _reference(keyword: str) -> Keyword:
+    def check(checker: Checker, _expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
+        return checker.check_target(schema, keyword, value)
+
+    return check
 
 
 def _unevaluated_properties(checker: Checker, expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
@@ -313,6 +325,15 @@ def _unevaluated_items(checker: Checker, expected: Any, value: Any, schema: Mapp
     return _first(checker.check_member(expected, member, at) for at, member in enumerate(value) if not is_evaluated(at))
 
 
+def _judge(checker: Checker, schema: Any, value: Any) -> tuple[Violations, bool]:
+    """Return the violations of a value, and whether it is sure that these are all. One violation is always sure."""
+    before = checker.doubts
+    found = checker.check(schema, value)
+    if found:
+        checker.doubts = before
+    return found, checker.doubts == before
+
+
 def _first(parts: Iterator[Violations]) -> Violations:
     """Return the violations of all parts, and stop after `MAX_VIOLATIONS`."""
     found: Violations = []
@@ -325,9 +346,9 @@ def _first(parts: Iterator[Violations]) -> Violations:
 
 
 KEYWORDS: Final[Mapping[str, Keyword]] = {
-    "$ref": _reference,
-    "$dynamicRef": _reference,
-    "$recursiveRef": _reference,
+    "$ref": _reference("$ref"),
+    "$dynamicRef": _reference("$dynamicRef"),
+    "$recursiveRef": _reference("$recursiveRef"),
     "type": _type,
     "enum": _allowed("enum"),
     "const": _allowed("const"),

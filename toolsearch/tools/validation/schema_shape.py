@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ Test = Callable[[Any], bool]
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return TYPES["number"](value) and (isinstance(value, int) or math.isfinite(value))
 
 
 def _is_count(value: Any) -> bool:

@@ -38,15 +38,15 @@ def find_problems(
 ) -> list[str]:
     """Return the problems of `arguments` in words for the model; an empty list if they are valid.
 
-    Nothing is rejected that cannot be judged: a reference to another document and a pattern that re2 does not support
-    count as met. If the schema itself is not valid JSON Schema, nothing is validated, which is logged once.
+    Nothing is rejected that cannot be judged, such as a reference to another document or a pattern that re2 does not
+    support: it counts as met, and under ``not``, ``oneOf`` or ``if`` neither as met nor as broken. If the schema itself is not valid JSON Schema, nothing is validated, which is logged once.
 
     The work has a budget of steps. If it is used up, the rest is left to the tool, which is logged once: only the
     names and types of the arguments, and the arguments that are not lists or objects, are validated.
 
     Args:
         schema: The JSON Schema, of the draft in its ``$schema``, else of 2020-12. Forms of older drafts, such as
-            ``exclusiveMinimum: true``, are read too.
+            ``exclusiveMinimum: true``, and ``nullable`` of OpenAPI 3.0 are read too.
         digest: The key under which the prepared schema is cached.
         arguments: The arguments that the model sent.
         tool: The name of the tool, for the log.
@@ -96,12 +96,18 @@ def _compiled(schema: Mapping[str, Any], digest: bytes, tool: str, quick_steps: 
 
 
 class _Validation:
-    """One validation of arguments. It judges each pair of a reference and a value once."""
+    """One validation of arguments. It judges each pair of a referenced schema and a value once.
+
+    Attributes:
+        steps: The budget.
+        doubts: How often a value was accepted because it could not be judged.
+    """
 
     def __init__(self, compiled: CompiledSchema, steps: Steps) -> None:
         self.steps = steps
         self._compiled = compiled
-        self._judged: dict[tuple[int, int], list[Violation]] = {}
+        self._judged: dict[tuple[int, int], tuple[list[Violation], bool]] = {}
+        self.doubts = 0
 
     def problems(self, arguments: dict[str, Any]) -> list[str]:
         """Return the problems of the arguments in words."""
@@ -123,7 +129,9 @@ class _Validation:
         if schema is False:
             return [Violation("not", {}, value, {})]
         if self._compiled.reference_alone and "$ref" in schema:
-            return self.check_target(schema, value)
+            return self.check_target(schema, "$ref", value)
+        if value is None and schema.get("nullable") is True:  # OpenAPI 3.0
+            return []
         steps, found = self.steps, []
         steps.spend(1 + (len(value) // 8 if isinstance(value, list | dict) else 0))
         for keyword, expected in schema.items():
@@ -136,14 +144,22 @@ class _Validation:
                 return found[:MAX_VIOLATIONS]
         return found
 
-    def check_target(self, schema: Mapping[str, Any], value: Any) -> list[Violation]:
-        """Return the violations of the schema that the reference in `schema` leads to."""
-        pair = id(schema), id(value)
-        judged = self._judged.get(pair)
-        if judged is None:
-            self._judged[pair] = []  # a reference that leads back to itself rejects nothing
-            judged = self._judged[pair] = self.check(self._compiled.target(schema), value)
-        return judged
+    def check_target(self, schema: Mapping[str, Any], keyword: str, value: Any) -> list[Violation]:
+        """Return the violations of the schema that a reference in `schema` leads to."""
+        target = self._compiled.target(schema, keyword)
+        if target is None:
+            self.doubts += 1
+            return []
+        pair = id(target), id(value)
+        if pair not in self._judged:
+            before = self.doubts
+            self._judged[pair] = [], True  # a reference that leads back to itself rejects nothing
+            found = self.check(target, value)
+            self._judged[pair] = found, self.doubts != before
+            return found
+        found, is_doubtful = self._judged[pair]
+        self.doubts += is_doubtful
+        return found
 
     def check_member(self, schema: Any, value: Any, key: str | int) -> list[Violation]:
         """Return the violations of a member of a list or object."""
@@ -152,7 +168,9 @@ class _Validation:
 
     def matches(self, pattern: str, text: str) -> bool | None:
         """Return whether a pattern matches, or None if that cannot be told."""
-        return matches(pattern, text, self.steps)
+        found = matches(pattern, text, self.steps)
+        self.doubts += found is None
+        return found
 
     def key(self, value: Any) -> str:
         """Return a string that is equal for equal values."""

@@ -58,6 +58,6 @@ def _type_problems(schema: Any, value: Any, name: str) -> list[str]:
     if not isinstance(names, list | tuple) or not names:
         return []
     tests = [TYPES.get(kind) if isinstance(kind, str) else None for kind in names]
-    if any(test is None or test(value) for test in tests):
+    if any(test is None or test(value) for test in tests) or (value is None and schema.get("nullable") is True):
         return []
     return violation_problems(Violation("type", expected, value, schema, (name,)))

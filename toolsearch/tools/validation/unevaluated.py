@@ -15,11 +15,11 @@ class EvaluatedMembers:
 
     Args:
         checker: Judges the value against parts of the schema.
-        target: Returns the schema that a reference leads to.
+        target: Returns the schema that a reference leads to, or None if that cannot be told.
         value: The list or object.
     """
 
-    def __init__(self, checker: Checker, target: Callable[[Mapping[str, Any]], Any], value: Any) -> None:
+    def __init__(self, checker: Checker, target: Callable[[Mapping[str, Any], str], Any], value: Any) -> None:
         self._checker = checker
         self._target = target
         self._value = value
@@ -47,12 +47,20 @@ class EvaluatedMembers:
     def _applied(self, schema: Mapping[str, Any]) -> list[Any]:
         """Return the schemas inside `schema` that apply to the value and accept it."""
         check, value = self._checker.check, self._value
-        found = [self._target(schema), *schema.get("allOf", ())]
+        found = list(schema.get("allOf", ()))
+        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if keyword in schema:
+                target = self._target(schema, keyword)
+                self._all |= target is None
+                found.append(target)
         for keyword in ("anyOf", "oneOf"):
             found += [part for part in schema.get(keyword, ()) if not check(part, value)]
         if "if" in schema:
+            before = self._checker.doubts
             fits = not check(schema["if"], value)
-            found += [schema["if"], schema.get("then")] if fits else [schema.get("else")]
+            found += [schema["if"], schema.get("then")] if fits else []
+            if not fits or self._checker.doubts != before:
+                found.append(schema.get("else"))
         if isinstance(value, dict):
             dependent = schema.get("dependentSchemas", {})
             found += [part for name, part in dependent.items() if name in value]
