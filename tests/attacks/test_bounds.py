@@ -166,8 +166,9 @@ def test_only_problems_that_are_shown_get_a_suggestion() -> None:
 def test_a_schema_with_invalid_keywords_is_checked_once(last: str) -> None:
     schema = {"properties": {"p0": {"type": "strin"}, **{f"p{n}": {"type": last} for n in range(1, 3_000)}}}
     work = count_calls(lambda: result_of(schema, {"p1": 1}))
+    again = count_calls(lambda: result_of(schema, {"p1": 1}))
     assert work < 200_000
-    assert count_calls(lambda: result_of(schema, {"p1": 1})) < work / 2
+    assert again < (work / 2 if last == "string" else work)
 
 
 @pytest.mark.parametrize("deep", [True, False])

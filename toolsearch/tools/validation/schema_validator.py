@@ -39,7 +39,8 @@ def find_problems(
     """Return the problems of `arguments` in words for the model; an empty list if they are valid.
 
     Nothing is rejected that cannot be judged, such as a reference to another document or a pattern that re2 does not
-    support: it counts as met, and under ``not``, ``oneOf`` or ``if`` neither as met nor as broken. If the schema itself is not valid JSON Schema, nothing is validated, which is logged once.
+    support: it counts as met, and under ``not``, ``oneOf`` or ``if`` neither as met nor as broken. If the schema itself
+    is not valid JSON Schema, nothing is validated, which is logged once.
 
     The work has a budget of steps. If it is used up, the rest is left to the tool, which is logged once: only the
     names and types of the arguments, and the arguments that are not lists or objects, are validated.
