@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["JsonCandidate", "JsonSearch", "fenced_blocks", "remove_reasoning", "unfenced"]
+from .reasoning import remove_reasoning
 
-# The tag that closes the reasoning stands at the end of a line; one inside a JSON string does not.
-_REASONING = re.compile(r"\A\s*<think>.*?</think>|\A.*</think>[ \t]*$", re.M | re.S)
+__all__ = ["JsonCandidate", "JsonSearch", "fenced_blocks", "unfenced"]
+
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)")
 _BRACKET = re.compile(r'[\]\[{}"]')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
@@ -75,11 +75,6 @@ def unfenced(text: str) -> str:
     return next(iter(fenced_blocks(answer)), answer)
 
 
-def remove_reasoning(text: str) -> str:
-    """Return `text` without the reasoning of the model, which some servers leave at the start of the answer."""
-    return _REASONING.sub("", text, count=1).strip(_BLANK)
-
-
 @dataclass(frozen=True, slots=True)
 class JsonCandidate:
     """A JSON value in an answer.
@@ -122,7 +117,7 @@ class JsonSearch:
         if (found := _decode_whole(whole)) is not None:
             yield found
             return
-        answer = remove_reasoning(whole)
+        answer = remove_reasoning(whole, data=True)
         for block in (answer, *fenced_blocks(answer)):
             if (found := _decode_whole(block)) is not None:
                 yield found

@@ -8,8 +8,9 @@ from typing import Any
 
 from ..errors import OutputError
 from ..text import short_repr
-from .extraction import JsonCandidate, JsonSearch, remove_reasoning
+from .extraction import JsonCandidate, JsonSearch
 from .json_values import JsonValues, MismatchError, SchemaValues, TypeValues
+from .reasoning import remove_reasoning
 
 __all__ = ["JsonOutputConverter"]
 
@@ -103,7 +104,7 @@ class JsonOutputConverter:
                 mismatches.append((len(found.text), error))
         if self._scalar:
             try:
-                return self._values.read_text(remove_reasoning(text).strip(_SCALAR_DELIMITERS))
+                return self._values.read_text(remove_reasoning(text, data=True).strip(_SCALAR_DELIMITERS))
             except MismatchError as error:
                 mismatches = mismatches or [(0, error)]
         if mismatches:
