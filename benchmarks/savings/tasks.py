@@ -14,6 +14,7 @@ Only ``prompt``, ``steps`` and their ``tool`` are required. A step without ``phr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -70,13 +71,17 @@ class Task:
     answer: str = "That is done. Is there anything else you would like me to do?"
 
 
-def load_tasks(path: str | Path, tools: Iterable[Tool] | None = None) -> tuple[Task, ...]:
+def load_tasks(
+    path: str | Path, tools: Iterable[Tool] | None = None, *, accept_unknown: bool = False
+) -> tuple[Task, ...]:
     """Read a file of tasks.
 
     Args:
         path: The file.
         tools: The catalog. A step may name a tool by its original name or by the name that the model sees; the result
-            has the latter. Any other name is an error. Without a catalog, names are not checked.
+            has the latter. Without a catalog, names are not checked.
+        accept_unknown: Whether a step may name a tool that the catalog does not have, e.g. of a server that did not
+            start. By default this is an error.
 
     Raises:
         ConfigurationError: The file cannot be read, or a task is invalid or names an unknown tool. The message has the
@@ -88,7 +93,7 @@ def load_tasks(path: str | Path, tools: Iterable[Tool] | None = None) -> tuple[T
         try:
             task = _task(value, number)
             if sent is not None:
-                task = replace(task, steps=tuple(_with_sent_name(step, sent) for step in task.steps))
+                task = replace(task, steps=tuple(_with_sent_name(step, sent, accept_unknown) for step in task.steps))
             if task.id in tasks:
                 raise ConfigurationError(f"id must be unique, got {task.id!r} twice")
         except ConfigurationError as error:
@@ -100,12 +105,19 @@ def load_tasks(path: str | Path, tools: Iterable[Tool] | None = None) -> tuple[T
 
 
 def _sent_names(tools: Iterable[Tool]) -> dict[str, str]:
-    """Map the original and the sent name of each tool to the name that is sent."""
+    """Map the original and the sent name of each tool to the name that is sent.
+
+    An original name that several servers use does not tell which tool is meant, so it is left out.
+    """
     listed = tuple(tools)
-    return {tool.original_name: tool.name for tool in listed} | {tool.name: tool.name for tool in listed}
+    uses = Counter(tool.original_name for tool in listed)
+    originals = {tool.original_name: tool.name for tool in listed if uses[tool.original_name] == 1}
+    return originals | {tool.name: tool.name for tool in listed}
 
 
-def _with_sent_name(step: Step, sent: Mapping[str, str]) -> Step:
+def _with_sent_name(step: Step, sent: Mapping[str, str], accept_unknown: bool) -> Step:
+    if step.tool not in sent and accept_unknown:
+        return step
     if step.tool not in sent:
         closest = ", ".join(map(repr, closest_names(step.tool, sent)))
         hint = f"; the closest names are {closest}" if closest else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,15 @@ from toolsearch import (
     ToolSearchAdvisor,
     UserMessage,
 )
+from toolsearch.benchmarks.savings import measure
 from toolsearch.benchmarks.savings.payload import Payload, PayloadCounter
 from toolsearch.benchmarks.savings.replay import ReplayModel
+from toolsearch.benchmarks.savings.suites import bundled_suites
 from toolsearch.benchmarks.savings.tasks import Step, Task, load_tasks
 from toolsearch.chat import ChatModel
 from toolsearch.chat.tokens import EstimateTokenCounter, count_json
 from toolsearch.errors import ConfigurationError, IndexingError
+from toolsearch.tools.names import wire_name
 
 COUNTER = PayloadCounter(EstimateTokenCounter())
 SEARCH = Tool("tool_search", "Find tools.", {"type": "object", "properties": {"query": {"type": "string"}}})
@@ -209,3 +213,32 @@ def test_file_without_tasks_is_an_error(tmp_path: Path) -> None:
     path.write_text("\n")
     with pytest.raises(ConfigurationError, match="has no tasks"):
         load_tasks(path)
+
+
+def test_tasks_of_servers_use_the_names_that_are_sent(tmp_path: Path) -> None:
+    """The names of several servers' tools have prefixes; a name that two servers use stays unknown."""
+    tools = [
+        Tool("log", "Log.", source="git").renamed("git_log"),
+        Tool("search", "Search.", source="git").renamed("git_search"),
+        Tool("search", "Search.", source="web").renamed("web_search"),
+    ]
+    path = tmp_path / "tasks.jsonl"
+    steps = [{"tool": name} for name in ("log", "web_search", "search", "gone")]
+    path.write_text(json.dumps({"id": "t", "prompt": "Go.", "steps": steps}), "utf-8")
+    (task,) = load_tasks(path, tools, accept_unknown=True)
+    assert [step.tool for step in task.steps] == ["git_log", "web_search", "search", "gone"]
+    with pytest.raises(ConfigurationError, match="does not have a tool 'search'"):
+        load_tasks(path, tools)
+
+
+def test_bundled_tasks_can_be_played_on_prefixed_tools() -> None:
+    """Each bundled task names tools that the bundled servers list."""
+    listed = json.loads((Path(measure.__file__).parents[1] / "data" / "server_tools.json").read_text("utf-8"))
+    tools = [
+        Tool(name, source=server).renamed(wire_name(f"{server}_{name}"))
+        for server, names in listed.items()
+        for name in names
+    ]
+    sent = {tool.name for tool in tools}
+    (suite, _) = bundled_suites(tools)
+    assert [task.id for task in suite.tasks if not all(step.tool in sent for step in task.steps)] == []
