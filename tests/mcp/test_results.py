@@ -88,11 +88,36 @@ def test_error_without_text_has_a_message(structured: object, expected: str) -> 
     assert str(caught.value) == expected
 
 
-def test_text_is_preferred_to_structured_content() -> None:
+@pytest.mark.parametrize(
+    ("texts", "structured", "expected"),
+    [
+        (["21 degrees"], {"degrees": 21}, '21 degrees\n{"degrees": 21}'),
+        (["See the data."], ["é"], 'See the data.\n["é"]'),
+        (['{ "degrees": 21 }'], {"degrees": 21}, '{ "degrees": 21 }'),
+        (["Summary", '{"degrees": 21}'], {"degrees": 21}, 'Summary\n{"degrees": 21}'),
+        (['```json\n{"degrees": 21}\n```'], {"degrees": 21}, '```json\n{"degrees": 21}\n```'),
+        (["warm"], {"result": "warm"}, "warm"),
+        (["1", "2"], {"result": [1, 2]}, "1\n2"),
+        (["a", "b"], {"result": ["a", "b"]}, "a\nb"),
+        (["True"], {"result": True}, "True"),
+        (["12"], {"result": "12"}, "12"),
+    ],
+)
+def test_structured_content_follows_a_text_that_is_not_its_copy(
+    texts: list[str], structured: object, expected: str
+) -> None:
     from mcp_types import CallToolResult, TextContent
 
-    result = CallToolResult(content=[TextContent(text="21 degrees")], structured_content={"degrees": 21})
-    assert convert_result(result, server="s", tool="t") == "21 degrees"
+    result = CallToolResult(content=[TextContent(text=text) for text in texts], structured_content=structured)
+    assert convert_result(result, server="s", tool="t") == expected
+
+
+@pytest.mark.parametrize("data", ["aGk_\naGk=", "aGk/\r\n aGk", "aGk/aGk=\n", "aGk/aGk"])
+def test_base64_is_read_in_any_spelling(data: str) -> None:
+    from mcp_types import CallToolResult, ImageContent
+
+    result = CallToolResult(content=[ImageContent(data=data, mime_type="image/png")])
+    assert convert_result(result, server="s", tool="t") == Media("image/png", b"hi?hi")
 
 
 @pytest.mark.parametrize(("structured", "expected"), [({"result": None}, None), ({"result": 0}, {"result": 0})])

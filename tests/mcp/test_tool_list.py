@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("mcp")
 
 
-from toolsearch.mcp import McpToolError, McpTools
+from toolsearch.mcp import McpTools
 
 from .servers import by_name, plain, script
 
@@ -92,8 +92,7 @@ def test_protocol_2026_allows_any_output_schema(caplog: pytest.LogCaptureFixture
         ]
         for name in ("array", "either", "referred", "no_schema"):
             assert tools[name].call() == "[1, 2]", name
-        with pytest.raises(McpToolError, match="gave an invalid answer"):
-            tools["refused"].call()
+        assert tools["refused"].call() == "[1, 2]"  # the call has had its effect
     assert sum("mcp_tool_left_out server=odd" in message for message in caplog.messages) == 7
 
 

@@ -29,7 +29,6 @@ Total and message may be None.
 """
 
 _END_TIMEOUT_SECONDS = 1.0
-_MAX_MISMATCH_CHARACTERS = 500
 _UNAVAILABLE = "Its tools cannot be used now."
 
 
@@ -93,18 +92,9 @@ async def call_tool(
     except Exception as error:  # its text can contain addresses, arguments and results
         shown = clip(tool, 100)
         log_event(logging.WARNING, "mcp_invalid_answer", error=error, show_text=False, server=server.name, tool=shown)
-        text = f"Server {server.name!r} gave an invalid answer to the call of {tool!r}{_mismatch(error)}."
-        raise McpToolError(text) from error
+        raise McpToolError(f"Server {server.name!r} gave an invalid answer to the call of {tool!r}.") from error
     connection.attempts.answered()
     return result
-
-
-def _mismatch(error: Exception) -> str:
-    """Return how a structured result differs from the schema that the server listed; empty for other errors."""
-    mismatch = error.__cause__
-    if type(mismatch).__module__.partition(".")[0] != "jsonschema":
-        return ""
-    return f": {clip(str(getattr(mismatch, 'message', '')), _MAX_MISMATCH_CHARACTERS)}"
 
 
 def _refusal(server: Server, error: MCPError) -> str:

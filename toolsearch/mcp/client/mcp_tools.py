@@ -177,11 +177,12 @@ class McpTools:
         info = connection.info
         return ServerStatus(
             connection.server.name,
-            connection.state,
+            connection.shown_state,
             tools=self._provided.counts[connection.server.name],
             title=(info.title or info.name) if info is not None else None,
             version=(info.version or None) if info is not None else None,
             error=connection.error,
+            instructions=connection.instructions,
         )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...messages import Media
@@ -30,8 +31,8 @@ def returns_value(output_schema: Mapping[str, Any] | None) -> bool:
 def convert_result(result: CallToolResult, *, server: str, tool: str) -> object:
     """Convert a result to text, structured data and media.
 
-    Servers repeat structured content as text for clients that support only text. If there is text, the structured
-    copy is dropped.
+    Servers repeat structured content as text for clients that support only text; then the structured copy is dropped.
+    If the text says something else, such as a summary, the JSON of the structured content follows it.
 
     Returns:
         None for an empty result and for a wrapped None, a string, a JSON value, one `Media`, or a list of a string (or
@@ -43,18 +44,19 @@ def convert_result(result: CallToolResult, *, server: str, tool: str) -> object:
     parts = [_convert_block(block) for block in result.content]
     texts = [part for part in parts if isinstance(part, str)]
     text = "\n".join(filter(None, texts))
+    structured = result.structured_content
+    if texts and structured is not None and not _is_copy(texts, structured):
+        text = "\n".join(filter(None, [text, json.dumps(structured, ensure_ascii=False)]))
     if result.is_error:
         raise McpToolError(text or _structured_error(result, server, tool))
     media = [part for part in parts if isinstance(part, Media)]
-    head = text if texts else result.structured_content
+    head = text if texts else structured
     if not media:
         return None if head == _NO_RESULT else head
     return [*([] if head is None else [head]), *media] if len(media) > 1 or head is not None else media[0]
 
 
 def _structured_error(result: CallToolResult, server: str, tool: str) -> str:
-    import json
-
     if result.structured_content is not None:
         return json.dumps(result.structured_content, ensure_ascii=False)
     return f"tool {tool!r} of server {server!r} failed without saying why"
@@ -77,8 +79,39 @@ def _convert_block(block: ContentBlock) -> str | Media:
             return resource.text
 
 
-def _media(mime_type: str, data: str) -> str | Media:
+def _is_copy(texts: Sequence[str], structured: object) -> bool:
+    """Return whether the texts say what the structured content says: its JSON, or the value that a server wrapped."""
+    values = [structured]
+    if isinstance(structured, Mapping) and len(structured) == 1:
+        values += structured.values()
+    parsed = [_parsed(text) for text in texts]
+    joined = "\n".join(texts)
+    for value in values:
+        if any(found == value for found in parsed) or parsed == value or list(texts) == value:
+            return True
+        if _parsed(joined) == value or joined.strip() == str(value).strip():
+            return True
+    return False
+
+
+def _parsed(text: str) -> object:
+    """Return the value of a JSON text, also one in a code block; other texts are their own value."""
+    stripped = text.strip()
+    if stripped.startswith("```") and stripped.endswith("```"):
+        stripped = stripped[3:-3].removeprefix("json").strip()
     try:
-        return Media(mime_type, base64.b64decode(data, validate=True))
+        return json.loads(stripped)
+    except (ValueError, RecursionError):
+        return text
+
+
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+def _media(mime_type: str, data: str) -> str | Media:
+    """Decode base64 in any of its common spellings: folded lines, the alphabet of URLs, missing padding."""
+    plain = "".join(data.split()).translate(_URL_SAFE).rstrip("=")
+    try:
+        return Media(mime_type, base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
     except (binascii.Error, ValueError):
         return f"[{mime_type}: {len(data)} characters of invalid base64]"

@@ -198,12 +198,14 @@ class ServerStatus:
 
     Args:
         name: The name given in `StdioServer` or `HttpServer`.
-        state: ``"new"`` before the first connection, ``"ready"``, ``"failed"`` (did not start), ``"stopped"`` (ended
-            by itself) or ``"closed"`` (by `McpTools.close`).
+        state: ``"new"`` before the first connection, ``"ready"``, ``"failed"`` (did not start), ``"unauthorized"``
+            (refused the credentials of the last request with HTTP status 401 or 403), ``"stopped"`` (ended by itself)
+            or ``"closed"`` (by `McpTools.close`).
         tools: The number of provided tools, after the filter.
         title: The title that the server reports.
         version: The version that the server reports.
         error: What went wrong, with the end of the server's standard error.
+        instructions: What the server says about the use of its tools, written by the server.
 
     Example:
         >>> ServerStatus("git", "ready", tools=12).error is None
@@ -211,8 +213,9 @@ class ServerStatus:
     """
 
     name: str
-    state: Literal["new", "ready", "failed", "stopped", "closed"]
+    state: Literal["new", "ready", "failed", "unauthorized", "stopped", "closed"]
     tools: int = 0
     title: str | None = None
     version: str | None = None
     error: str | None = None
+    instructions: str | None = None

@@ -23,7 +23,7 @@ from .object_words import describe_object, type_name
 if TYPE_CHECKING:
     from ..tool_type import Tool
 
-__all__ = ["LazyResultError", "apply_converter", "convert_result", "media_placeholder"]
+__all__ = ["LazyResultError", "apply_converter", "convert_result", "media_placeholder", "sniff_mime_type"]
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ def _to_parts(value: Any, tool: Tool) -> tuple[str, tuple[Media, ...]]:
 
 def _is_media(value: Any) -> bool:
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return _mime_type(bytes(value)) is not None
+        return sniff_mime_type(bytes(value)) is not None
     return isinstance(value, Media) or _is_image(value)
 
 
@@ -137,12 +137,13 @@ def _as_media(value: Any) -> Media | None:
         return value
     if isinstance(value, (bytes, bytearray, memoryview)):
         data = bytes(value)
-        kind = _mime_type(data)
+        kind = sniff_mime_type(data)
         return Media(kind, data) if kind is not None else None
     return Media("image/png", _as_png(value)) if _is_image(value) else None
 
 
-def _mime_type(data: bytes) -> str | None:
+def sniff_mime_type(data: bytes) -> str | None:
+    """Return the media type that the first bytes show, or None for text."""
     for signature, kind in _SIGNATURES:
         if data.startswith(signature):
             return kind

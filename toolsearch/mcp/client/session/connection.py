@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import importlib
+import logging
 import math
 import os
 import sys
@@ -12,11 +13,22 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal
 
+from ....text import clip
+from ....text.invisible import remove_invisible
 from ....tools.threads.slots import FairSlots
+from ...events import log_event
 from ..reconnect import Attempts
 from ..servers import Server
 from .background_loop import LoopThread, hold, release
-from .disconnects import CLOSED, Disconnect, describe_failed_start, describe_stop, log_failed_start, log_stop
+from .disconnects import (
+    CLOSED,
+    Disconnect,
+    describe_failed_start,
+    describe_status,
+    describe_stop,
+    log_failed_start,
+    log_stop,
+)
 from .exit_code import ExitCode
 from .stderr_tail import StderrTail
 from .tool_list import ToolList
@@ -24,12 +36,13 @@ from .tool_list import ToolList
 if TYPE_CHECKING:
     import anyio
     from mcp import Client
-    from mcp_types import Implementation
+    from mcp_types import CallToolResult, Implementation
 
 __all__ = ["Connection"]
 
 # The SDK kills a process that ignores the end of its input within about six seconds. Only HTTP can take longer.
 _CLOSE_TIMEOUT_SECONDS = 8.0
+_UNAUTHORIZED = (401, 403)
 
 
 class Connection:
@@ -51,6 +64,8 @@ class Connection:
         info: The server's description of itself.
         closing: Whether the application closed the session.
         session_lost: Whether the HTTP server no longer knows the session.
+        refused_status: The HTTP status 401 or 403 if the server refused the credentials the last time; else None.
+        instructions: What the server says about the use of its tools.
         calls: The calls that the server may work on at once, shared between tenants.
     """
 
@@ -65,6 +80,8 @@ class Connection:
         self.info: Implementation | None = None
         self.closing = False
         self.session_lost = False
+        self.refused_status: int | None = None
+        self.instructions: str | None = None
         self.calls = FairSlots(server.max_calls)
         self._disconnect = Disconnect("it was not started yet")
         self._task: asyncio.Task[None] | None = None
@@ -99,7 +116,17 @@ class Connection:
     @property
     def error(self) -> str | None:
         """The reason for the application; None while the server is ready or if the application closed it."""
+        if self.state == "ready" and self.refused_status is not None:
+            return (
+                f"MCP server {self.server.name!r} refuses the credentials with {describe_status(self.refused_status)}"
+            )
         return self._disconnect.error
+
+    @property
+    def shown_state(self) -> Literal["new", "ready", "failed", "unauthorized", "stopped", "closed"]:
+        """The state for the application: a server that refuses the credentials is neither ready nor failed."""
+        refused = self.refused_status is not None and self.state in ("ready", "failed", "stopped")
+        return "unauthorized" if refused else self.state
 
     @property
     def forked(self) -> bool:
@@ -197,6 +224,7 @@ class Connection:
                 exit_code,
                 on_end=self._ended.set,
                 on_session_lost=self._lose_session,
+                on_status=self._note_status,
                 version=lambda: _agreed_version(client),
             )
             # No response cache, because a refresh must ask. No `read_timeout`, because start and calls have their own.
@@ -211,6 +239,8 @@ class Connection:
                 await self.listed.begin(client, watchers)
                 self._scope.deadline = math.inf
                 self.info = client.server_info
+                self.instructions = remove_invisible(client.instructions or "").strip() or None
+                _accept_mismatches(client, self.server.name)
                 self._disconnect = Disconnect(self._disconnect.reason)
                 self.state = "ready"
                 self.attempts.started()
@@ -221,6 +251,12 @@ class Connection:
                 watchers.cancel_scope.cancel()
         if self._scope.cancelled_caught and not self.closing:
             raise TimeoutError(f"no answer to the handshake within {self.server.connect_timeout:g} s")
+
+    def _note_status(self, status: int) -> None:
+        if status in _UNAUTHORIZED:
+            self.refused_status = status
+        elif status < 400:
+            self.refused_status = None
 
     def _lose_session(self) -> None:
         self.session_lost = True
@@ -238,9 +274,23 @@ class Connection:
             self.state, self._disconnect = "stopped", disconnect
             log_stop(self.server, disconnect, stderr, session_lost=self.session_lost)
         else:
-            disconnect = describe_failed_start(self.server, failure, exited, stderr)
+            disconnect = describe_failed_start(self.server, failure, exited, stderr, refused=self.refused_status)
             self.state, self._disconnect = "failed", disconnect
             log_failed_start(self.server, disconnect)
+
+
+def _accept_mismatches(client: Client, server: str) -> None:
+    """Let results pass that do not match the output schema of their tool: the call has had its effect."""
+    validate = client.session.validate_tool_result
+
+    async def check(name: str, result: CallToolResult) -> None:
+        try:
+            await validate(name, result)
+        except Exception as error:
+            shown = clip(name, 100)
+            log_event(logging.INFO, "mcp_result_mismatch", error=error, show_text=False, server=server, tool=shown)
+
+    client.session.validate_tool_result = check  # type: ignore[method-assign]  # the SDK has no option for it
 
 
 def _agreed_version(client: Client) -> str | None:

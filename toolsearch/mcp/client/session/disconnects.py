@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from ....text import one_line
 from ....text.secret import redact
 from ...events import log_event
 from ..servers import HttpServer, Server, StdioServer, credentials_of
 
-__all__ = ["CLOSED", "Disconnect", "describe", "describe_failed_start", "describe_stop", "log_failed_start", "log_stop"]
+__all__ = [
+    "CLOSED",
+    "Disconnect",
+    "describe",
+    "describe_failed_start",
+    "describe_status",
+    "describe_stop",
+    "log_failed_start",
+    "log_stop",
+]
 
 _MAX_CHARACTERS = 10_000
 """Longer than the kept end of a server's standard error."""
@@ -52,11 +62,23 @@ def describe_stop(
     return _without_credentials(server, Disconnect(reason, error, detail))
 
 
-def describe_failed_start(server: Server, failure: BaseException | None, exited: str, stderr: str) -> Disconnect:
-    """Describe why a server did not become ready; the arguments are those of `describe_stop`."""
+def describe_failed_start(
+    server: Server, failure: BaseException | None, exited: str, stderr: str, *, refused: int | None = None
+) -> Disconnect:
+    """Describe why a server did not become ready.
+
+    Args:
+        server: The server.
+        failure: The exception, as in `describe_stop`.
+        exited: How the process ended, as in `describe_stop`.
+        stderr: The end of the process's standard error.
+        refused: The HTTP status 401 or 403 if the server refused the credentials.
+    """
     started = "reached" if isinstance(server, HttpServer) else "started"
     reason = exited or f"it could not be {started}"
     detail = (exited if exited or failure is None else describe(failure)) or reason
+    if refused is not None:
+        reason = detail = f"it refused the credentials with {describe_status(refused)}"
     # Arguments and headers may contain secrets, so they are left out.
     where = server.command if isinstance(server, StdioServer) else server.url
     error = f"MCP server {server.name!r} did not start: {detail} [{where}]{_quote(stderr)}"
@@ -83,6 +105,19 @@ def log_failed_start(server: Server, disconnect: Disconnect) -> None:
     error = disconnect.error or disconnect.reason
     line = one_line(error, _MAX_CHARACTERS)
     log_event(logging.WARNING, "mcp_server_not_started", server=server.name, error=line, max_length=_MAX_CHARACTERS)
+
+
+def describe_status(status: int) -> str:
+    """Return an HTTP status in words.
+
+    Example:
+        >>> describe_status(401), describe_status(599)
+        ('HTTP status 401 (Unauthorized)', 'HTTP status 599')
+    """
+    try:
+        return f"HTTP status {status} ({HTTPStatus(status).phrase})"
+    except ValueError:
+        return f"HTTP status {status}"
 
 
 def describe(error: BaseException) -> str:

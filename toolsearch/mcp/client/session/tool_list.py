@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ToolList"]
 
 _MAX_PAGES = 1000
+_UNDECLARED_TIMEOUT_SECONDS = 2.0
 _LISTEN_TIMEOUT_SECONDS = 5.0
 _RELISTEN_WAIT_SECONDS = 1.0
 
@@ -64,7 +65,7 @@ class ToolList:
     async def begin(self, client: Client, watchers: TaskGroup) -> None:
         """Listen for changes in `watchers` and read the first list of a session."""
         await self._start_watching(client, watchers)
-        self._store(await _list_all_pages(client))
+        self._store(await self._list(client))
 
     # ------------------------------------------------------------------ new lists
 
@@ -86,7 +87,7 @@ class ToolList:
         number = self._requested
         try:
             with anyio.fail_after(self._server.connect_timeout):
-                tools = await _list_all_pages(client)
+                tools = await self._list(client)
         except Exception as error:
             if self._current() is client:  # otherwise the session ended, which calls report
                 log_event(logging.WARNING, "mcp_tools_not_listed", server=self._server.name, error=error)
@@ -94,6 +95,28 @@ class ToolList:
             if self._current() is client and number > self._answered:  # no newer request was answered before
                 self._answered = number
                 self._store(tools)
+
+    async def _list(self, client: Client) -> tuple[McpTool, ...]:
+        """Return the tools of all pages; none of a server that offers only prompts, resources or the like.
+
+        A server that declares nothing at all is asked too, but need not answer.
+        """
+        import anyio
+        from mcp import MCPError
+        from mcp_types import METHOD_NOT_FOUND
+
+        capabilities = client.server_capabilities
+        if capabilities.tools is not None:
+            try:
+                return await _list_all_pages(client)
+            except MCPError as error:
+                if error.code != METHOD_NOT_FOUND:
+                    raise
+        elif not capabilities.model_dump(exclude_none=True):
+            with suppress(MCPError), anyio.move_on_after(_UNDECLARED_TIMEOUT_SECONDS):
+                return await _list_all_pages(client)
+        log_event(logging.INFO, "mcp_server_without_tools", server=self._server.name)
+        return ()
 
     def _store(self, tools: tuple[McpTool, ...]) -> None:
         self.tools = tools

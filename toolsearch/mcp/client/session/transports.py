@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,17 +12,17 @@ from typing import Self
 
 import anyio
 import httpx2
-from mcp.client._transport import ReadStream, Transport, TransportStreams
+from mcp.client._transport import ReadStream, Transport, TransportStreams, WriteStream
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from ....text.secret import reveal
 from ..servers import HttpServer, Server, StdioServer
+from .answers import Answers
 from .exit_code import ExitCode
 from .message_limit import LimitedBody, WholeLines
 from .stderr_tail import StderrTail
-from .tool_list_filter import drop_invalid_tools
 
 __all__ = ["open_transport"]
 
@@ -41,6 +42,7 @@ def open_transport(
     *,
     on_end: Callable[[], object],
     on_session_lost: Callable[[], object],
+    on_status: Callable[[int], object],
     version: Callable[[], str | None],
 ) -> Transport:
     """Return the transport to `server`.
@@ -51,11 +53,12 @@ def open_transport(
         exit_code: The receiver of the process's exit code.
         on_end: Called when a process closes its output.
         on_session_lost: Called when an HTTP server does not know the session any more.
+        on_status: Called with the HTTP status of each answer to a message.
         version: A function that returns the protocol version of the session, None during the handshake.
     """
     if isinstance(server, StdioServer):
-        return _stdio(server, stderr, exit_code, on_end, version)
-    return _http(server, on_session_lost, version)
+        return _stdio(server, stderr, exit_code, on_end, Answers(server.name, version))
+    return _http(server, on_session_lost, on_status, Answers(server.name, version))
 
 
 @asynccontextmanager
@@ -64,7 +67,7 @@ async def _stdio(
     stderr: StderrTail,
     exit_code: ExitCode,
     on_end: Callable[[], object],
-    version: Callable[[], str | None],
+    answers: Answers,
 ) -> AsyncIterator[TransportStreams]:
     parameters = StdioServerParameters(
         command=server.command,
@@ -83,9 +86,9 @@ async def _stdio(
         limit = partial(WholeLines, server.name, max_bytes=server.max_message_bytes)
         with stderr.sink() as errlog, exit_code.capture(limit):
             read, write = await stack.enter_async_context(stdio_client(parameters, errlog=errlog))
-        watched = _WatchedStream(server.name, read, on_end, version)
+        watched = _WatchedStream(read, on_end, answers)
         try:
-            yield watched, write
+            yield watched, _WatchedSender(write, answers)
         finally:
             if watched.ended:
                 with anyio.CancelScope(shield=True):
@@ -94,7 +97,10 @@ async def _stdio(
 
 @asynccontextmanager
 async def _http(
-    server: HttpServer, on_session_lost: Callable[[], object], version: Callable[[], str | None]
+    server: HttpServer,
+    on_session_lost: Callable[[], object],
+    on_status: Callable[[int], object],
+    answers: Answers,
 ) -> AsyncIterator[TransportStreams]:
     async def check(response: httpx2.Response) -> None:
         if isinstance(body := response.stream, httpx2.AsyncByteStream):
@@ -102,6 +108,10 @@ async def _http(
             response.stream = LimitedBody(body, events=events, max_bytes=server.max_message_bytes)
         if "mcp-session-id" in response.request.headers and await _reports_unknown_session(response):
             on_session_lost()
+        if response.request.method == "POST":
+            on_status(response.status_code)
+            if response.status_code >= 400:
+                answers.failed(_request_id(response.request), response.status_code)
 
     # A server may keep a response open while a call runs.
     timeout = httpx2.Timeout(server.connect_timeout, read=max(server.timeout, server.connect_timeout, 300.0))
@@ -111,7 +121,16 @@ async def _http(
         streamable_http_client(server.url, http_client=http) as streams,
     ):
         read, write = streams
-        yield _WatchedStream(server.name, read, lambda: None, version), write
+        yield _WatchedStream(read, lambda: None, answers), _WatchedSender(write, answers)
+
+
+def _request_id(request: httpx2.Request) -> object:
+    """Return the id of the message in a request to a server; None for other requests."""
+    try:
+        message = json.loads(request.content)
+    except (ValueError, httpx2.StreamError):
+        return None
+    return message.get("id") if isinstance(message, dict) else None
 
 
 async def _reports_unknown_session(response: httpx2.Response) -> bool:
@@ -125,7 +144,7 @@ async def _reports_unknown_session(response: httpx2.Response) -> bool:
 
 
 class _WatchedStream:
-    """A read stream that reports its end and removes invalid tools from tool lists.
+    """A read stream that reports its end and repairs answers.
 
     The SDK's session notices the end of its stream, but reports it only with the next request.
 
@@ -135,15 +154,13 @@ class _WatchedStream:
 
     def __init__(
         self,
-        server: str,
         stream: ReadStream[SessionMessage | Exception],
         on_end: Callable[[], object],
-        version: Callable[[], str | None],
+        answers: Answers,
     ) -> None:
-        self._server = server
         self._stream = stream
         self._on_end = on_end
-        self._version = version
+        self._answers = answers
         self.ended = False
 
     def _record_end(self, error: Exception) -> None:
@@ -156,8 +173,7 @@ class _WatchedStream:
         except (anyio.EndOfStream, anyio.ClosedResourceError) as error:
             self._record_end(error)
             raise
-        await drop_invalid_tools(self._server, message, self._version())
-        return message
+        return await self._answers.received(message)
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -171,8 +187,31 @@ class _WatchedStream:
         except (StopAsyncIteration, anyio.ClosedResourceError) as error:
             self._record_end(error)
             raise
-        await drop_invalid_tools(self._server, message, self._version())
-        return message
+        return await self._answers.received(message)
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(exc_type, exc_val, exc_tb)
+
+
+class _WatchedSender:
+    """A write stream that records the requests under way."""
+
+    def __init__(self, stream: WriteStream[SessionMessage], answers: Answers) -> None:
+        self._stream = stream
+        self._answers = answers
+
+    async def send(self, item: SessionMessage, /) -> None:
+        self._answers.sent(item)
+        await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
     async def __aenter__(self) -> Self:
         await self._stream.__aenter__()
