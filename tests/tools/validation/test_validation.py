@@ -331,6 +331,34 @@ def test_unsupported_patterns_count_as_met():
     assert parse_arguments(tool, '{"x": "a", "q": "r"}') == {"x": "a", "q": "r"}
 
 
+KINDS = [
+    {"properties": {"op": {"const": "and"}, "parts": {"type": "array"}}, "required": ["op", "parts"]},
+    {"properties": {"op": {"const": "eq"}, "field": {"type": "string"}}, "required": ["op", "field"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "said"),
+    [
+        ({"anyOf": KINDS}, {"op": "eq", "fild": 1}, "'x.field': required, but missing"),
+        ({"oneOf": KINDS}, {"op": "and"}, "'x.parts': required, but missing"),
+        ({"oneOf": [{"type": "string"}, *KINDS]}, {"op": "eq", "field": 1}, "'x.field': expected string, got 1"),
+        ({"anyOf": [{"type": "integer"}, {"const": "auto"}]}, "aut", '\'x\': expected integer or "auto", got "aut"'),
+        ({"oneOf": [{"const": "a"}, {"const": "b"}]}, "c", '\'x\': expected "a" or "b", got "c"'),
+        ({"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}, 1, "'x': expected \"a\" or null, got 1"),
+        ({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}, 0, "'x': expected at least 1, got 0"),
+        (
+            {"propertyNames": {"pattern": "^[a-z]+$"}},
+            {"A1": 1},
+            'the name "A1" in \'x\': expected text that matches the pattern "^[a-z]+$", got "A1"',
+        ),
+    ],
+    ids=str,
+)
+def test_the_alternative_that_fits_best_is_explained(schema, value, said):
+    assert f"- {said}\n" in problem(of({"x": schema}), {"x": value})
+
+
 UNKNOWN = {"pattern": "^(?!x)"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from ...text import clip, short_json
@@ -54,6 +55,7 @@ _EXPECTED = {
     "const": "{}",
     "uniqueItems": "items that differ",
 }
+_WHOLE = ("type", "const", "enum")
 _OTHER = {
     "not": "this value is not allowed",
     "contains": "too few items of the kind that must be there",
@@ -121,6 +123,10 @@ def violation_problems(violation: Violation, path: tuple[Any, ...] = (), steps: 
         return [MissingArgument(_path([*path, name])) for name in expected[:MAX_VIOLATIONS]]
     if keyword in ("additionalProperties", "unevaluatedProperties"):
         return _unknown(expected[:MAX_VIOLATIONS], list(violation.schema.get("properties", ())), path, steps)
+    if keyword == "propertyNames":
+        about = f"the name {short_json(value)} in {where}"
+        named = (problem for part in violation.branches[0] for problem in violation_problems(part, steps=steps))
+        return [about + problem.removeprefix("the arguments") for problem in islice(named, MAX_VIOLATIONS)]
     if violation.branches:
         return _choice(violation, path, where, steps)
     if keyword == "type":
@@ -144,23 +150,36 @@ def _unknown(names: Sequence[str], known: Sequence[str], path: Sequence[Any], st
 
 
 def _choice(violation: Violation, path: tuple[Any, ...], where: str, steps: Steps | None) -> list[str]:
-    """Return the expected types if no alternative has the right type, else the problems of the first that has."""
+    """Return the expected types and values, or the problems of the alternative that fits best."""
     branches = violation.branches
-    if all(part.keyword == "type" and not part.path for branch in branches for part in branch):
-        expected = (part.expected for branch in branches for part in branch)
-        names = (name for one in expected for name in ([one] if isinstance(one, str) else one))
-        kinds = dict.fromkeys(map(_kind, names))
-        return [f"{where}: expected {' or '.join(kinds)}, got {short_json(violation.value)}"]
-    for branch in branches:
-        fitting = [part for part in branch if part.keyword != "type" or part.path]
-        if fitting:
-            problems: list[str] = []
-            for part in fitting:
-                problems += violation_problems(part, path, steps)
-                if len(problems) >= MAX_VIOLATIONS:
-                    break
-            return problems[:MAX_VIOLATIONS]
-    return []
+    if all(part.keyword in _WHOLE and not part.path for branch in branches for part in branch):
+        words = list(dict.fromkeys(word for branch in branches for word in _expected_words(branch)))
+        shown = _listed(words, MAX_VALUES) if len(words) > MAX_VALUES else " or ".join(words)
+        return [f"{where}: expected {shown}, got {short_json(violation.value)}"]
+    best = min(branches, key=_misfit)
+    problems: list[str] = []
+    for part in [part for part in best if part.keyword != "type" or part.path] or best:
+        problems += violation_problems(part, path, steps)
+        if len(problems) >= MAX_VIOLATIONS:
+            break
+    return problems[:MAX_VIOLATIONS]
+
+
+def _misfit(branch: Sequence[Violation]) -> tuple[bool, int, int]:
+    """Return how far an alternative is from a value: by type, then by fixed members such as a kind, then by number."""
+    wrong_type = any(part.keyword == "type" and not part.path for part in branch)
+    fixed = sum(1 for part in branch if part.keyword in ("const", "enum") and len(part.path) == 1)
+    return wrong_type, fixed, len(branch)
+
+
+def _expected_words(branch: Sequence[Violation]) -> list[str]:
+    """Return the values that an alternative allows, or else its types."""
+    values = [value for part in branch if part.keyword == "enum" for value in part.expected[: MAX_VALUES + 1]]
+    values += [part.expected for part in branch if part.keyword == "const"]
+    if values:
+        return [clip(short_json(value), MAX_NAME_CHARACTERS) for value in values]
+    kinds = (part.expected for part in branch)
+    return [_kind(name) for one in kinds for name in ([one] if isinstance(one, str) else one)]
 
 
 def _kind(name: object) -> str:

@@ -29,7 +29,7 @@ class Violation(NamedTuple):
         value: The value that was judged.
         schema: The schema that contains the keyword.
         path: The keys and positions that lead to the value.
-        branches: The violations of each alternative, for ``anyOf`` and ``oneOf``.
+        branches: The violations of each alternative of ``anyOf`` and ``oneOf``, or of a name for ``propertyNames``.
     """
 
     keyword: str
@@ -199,10 +199,15 @@ def _additional_properties(checker: Checker, expected: Any, value: Any, schema: 
     return _first(checker.check_member(expected, value[name], name) for name in extras)
 
 
-def _property_names(checker: Checker, expected: Any, value: Any, _schema: Mapping[str, Any]) -> Violations:
+def _property_names(checker: Checker, expected: Any, value: Any, schema: Mapping[str, Any]) -> Violations:
     if not isinstance(value, dict):
         return []
-    return _first(checker.check(expected, name) for name in value)
+    judged = ((name, checker.check(expected, name)) for name in value)
+    wrong = ((name, tuple(found)) for name, found in judged if found)
+    return [
+        Violation("propertyNames", expected, name, schema, branches=(found,))
+        for name, found in islice(wrong, MAX_VIOLATIONS)
+    ]
 
 
 def _prefix_items(checker: Checker, expected: Any, value: Any, _schema: Mapping[str, Any]) -> Violations:
