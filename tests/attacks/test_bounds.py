@@ -171,6 +171,29 @@ def test_a_schema_with_invalid_keywords_is_checked_once(last: str) -> None:
     assert again < (work / 2 if last == "string" else work)
 
 
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda text: {"description": text},
+        lambda text: {"pattern": text},
+        lambda text: {"properties": {"a": {"enum": [text]}}},
+        lambda text: {"examples": [[{"a": text}]]},
+        lambda text: {"properties": {text: {}}},
+        lambda text: {"type": "strin", "description": text},
+        lambda text: {"description": text, "anyOf": [{} for _ in range(50_000)]},
+    ],
+)
+def test_texts_in_schemas_are_not_kept_beyond_the_limit_of_the_cache(hold: Callable[[str], dict[str, Any]]) -> None:
+    tracemalloc.start()
+    try:
+        for n in range(30):
+            text = f"{n}" + "x" * 5_000_000
+            assert find_problems({"properties": {"x": hold(text)}}, text[:9].encode(), {"x": {}}) is not None
+        assert tracemalloc.get_traced_memory()[0] < 30_000_000
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("deep", [True, False])
 def test_places_in_a_schema_take_linear_memory(deep: bool) -> None:
     schema: dict[str, Any] = {"properties": {f"p{n}": {} for n in range(3_000)}}

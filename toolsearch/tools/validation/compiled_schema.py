@@ -33,7 +33,7 @@ class CompiledSchema:
         max_steps: The budget of the preparation.
 
     Attributes:
-        schema: The schema.
+        schema: The schema; an empty one if it is invalid or too large.
         problem: The place of a keyword of the wrong form, such as ``/properties/n/minimum``; an empty string if the
             schema is valid.
         reference_alone: Whether the keywords beside a ``$ref`` are ignored, as in drafts before 2019-09.
@@ -63,16 +63,20 @@ class CompiledSchema:
         self._waiting: list[tuple[Mapping[str, Any], str]] = []
         self.problem = ""
         self.is_too_large = False
+        held = 0
         try:
             self.problem = self._read(schema, "", steps)
             if not self.problem:
                 self._resolve_references(steps)
+            held = _held_bytes(schema, steps)
         except OutOfStepsError:
             self.is_too_large = True
+        if self.problem or self.is_too_large:  # not used to validate, so not kept alive
             self.schema = {}
-        self._seen.clear()
-        self._waiting.clear()
-        self.size = 1_000 + (0 if self.is_too_large else _BYTES_PER_STEP * (max_steps - steps.left))
+            self._targets.clear()
+        for helper in (self._resources, self._anchors, self._dynamic_names, self._seen, self._waiting):
+            helper.clear()
+        self.size = 1_000 + (0 if self.is_too_large else held + _BYTES_PER_STEP * (max_steps - steps.left))
 
     def target(self, schema: Mapping[str, Any], keyword: str) -> Any:
         """Return the schema that a reference in `schema` leads to, or None if that cannot be told."""
@@ -164,6 +168,26 @@ class CompiledSchema:
             else:
                 return None
         return found
+
+
+def _held_bytes(schema: Any, steps: Steps) -> int:
+    """Return roughly how many bytes the strings and members of a schema take, also of its annotations."""
+    total = 0
+    pending = [schema]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            total += len(value)
+            continue
+        if isinstance(value, Mapping):
+            total += sum(map(len, map(str, value)))
+            value = value.values()
+        elif not isinstance(value, list | tuple):
+            continue
+        steps.spend(len(value) // 8)
+        total += 50 * len(value)
+        pending += value
+    return total
 
 
 def _written(place: _Place) -> str:

@@ -38,7 +38,7 @@ def matches(pattern: str, text: str, steps: Steps | None = None) -> bool | None:
         >>> matches("^[a-z]+$", "gouda"), matches("^(?=a)", "a")
         (True, None)
     """
-    compiled = _compile(pattern)
+    compiled = _compile(pattern) if len(pattern) <= MAX_PATTERN_CHARACTERS else None
     if compiled is None:
         return None
     work = compiled.programsize * len(text)
@@ -56,8 +56,6 @@ def matches(pattern: str, text: str, steps: Steps | None = None) -> bool | None:
 def _compile(pattern: str) -> Any:
     import re2
 
-    if len(pattern) > MAX_PATTERN_CHARACTERS:
-        return None
     options = re2.Options()
     options.log_errors = False
     options.max_mem = MAX_MEMORY_BYTES
