@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -33,10 +33,13 @@ def about(**fields: Any) -> dict[str, Any]:
     return {"result": {**start, **fields}}
 
 
-def scripted(name: str = "odd", *, tools: list[Any] | None = None, **answers: Any) -> StdioServer:
+def scripted(
+    name: str = "odd", *, tools: list[Any] | None = None, options: dict[str, Any] | None = None, **answers: Any
+) -> StdioServer:
     given = {"initialize": about(), "tools/list": {"result": {"tools": [TOOL] if tools is None else tools}}, **answers}
     command = [str(SCRIPTS / "scripted.py"), json.dumps(given)]
-    return StdioServer(name, sys.executable, command, handshake="legacy", timeout=20)
+    options = {"timeout": 20.0, **(options or {})}
+    return StdioServer(name, sys.executable, command, handshake="legacy", **options)
 
 
 def listed(names: list[str]) -> list[dict[str, Any]]:
@@ -168,7 +171,7 @@ def test_instructions_reach_the_application() -> None:
 
 
 @contextmanager
-def web_server(statuses: dict[str, int]) -> Iterator[str]:
+def web_server(statuses: dict[str, int], token: Callable[[], str] | None = None) -> Iterator[str]:
     """Serve one tool over HTTP; `statuses` maps methods to the HTTP status that refuses them."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -176,6 +179,8 @@ def web_server(statuses: dict[str, int]) -> Iterator[str]:
             request = json.loads(self.rfile.read(int(self.headers["content-length"])))
             method = request["method"]
             status = statuses.get(method, statuses.get("*", 200))
+            if token is not None and self.headers.get("authorization") != f"Bearer {token()}":
+                status = 401
             fields = {
                 "initialize": about(),
                 "tools/list": {"result": {"tools": [TOOL]}},
@@ -233,3 +238,53 @@ def test_expired_credentials_are_reported_by_the_call() -> None:
         del statuses["tools/call"]
         assert report.call() == "3 rows"
         assert (mcp.servers[0].state, mcp.servers[0].error) == ("ready", None)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_headers_of_a_function_are_renewed(kind: str) -> None:
+    current = ["token-1"]
+
+    def headers() -> dict[str, str]:
+        return {"Authorization": f"Bearer {current[0]}"}
+
+    async def aheaders() -> dict[str, str]:
+        return headers()
+
+    given: Any = headers if kind == "sync" else aheaders
+    with web_server({}, lambda: current[0]) as url, McpTools(HttpServer("sec", url, given, handshake="legacy")) as mcp:
+        report = by_name(mcp)["report"]
+        assert report.call() == "3 rows"
+        current[0] = "token-2"
+        assert report.call() == "3 rows"
+
+
+def test_auth_of_the_http_client_is_used() -> None:
+    import httpx2
+
+    class Bearer(httpx2.Auth):
+        def auth_flow(self, request: httpx2.Request) -> Any:
+            request.headers["Authorization"] = "Bearer abc"
+            yield request
+
+    with web_server({}, lambda: "abc") as url, McpTools(HttpServer("sec", url, auth=Bearer())) as mcp:
+        assert by_name(mcp)["report"].call() == "3 rows"
+
+
+def test_failing_headers_fail_the_start_without_hanging() -> None:
+    def headers() -> dict[str, str]:
+        raise RuntimeError("no token")
+
+    with web_server({}) as url, pytest.raises(McpServerError, match="did not start"):
+        McpTools(HttpServer("sec", url, headers, handshake="legacy", connect_timeout=5)).connect()
+
+
+@pytest.mark.parametrize(("longest", "answers"), [(600.0, True), (1.0, False)])
+def test_progress_extends_the_timeout_up_to_a_maximum(longest: float, answers: bool) -> None:
+    options = {"timeout": 1.0, "max_timeout": longest}
+    with McpTools(scripted(tools=listed(["slow"]), options=options, slow={"result": {"content": [TEXT]}})) as mcp:
+        slow = by_name(mcp)["slow"]
+        if answers:
+            assert slow.call() == "3 rows"
+        else:
+            with pytest.raises(McpToolError, match="did not answer within 1 s"):
+                slow.call()

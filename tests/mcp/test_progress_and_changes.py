@@ -52,8 +52,9 @@ def test_progress_hook_runs_in_the_context_of_the_call(counted: McpTools, ask: A
     ]
 
 
-def test_progress_is_requested_only_with_a_hook(kit: McpTools) -> None:
-    assert "progress" not in by_name(kit)["meta"].call()
+def test_progress_is_requested_without_a_hook(kit: McpTools) -> None:
+    """It extends the timeout of the call."""
+    assert "progress" in by_name(kit)["meta"].call()
 
 
 def test_hook_is_notified_of_changes() -> None:

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from .client.mcp_tools import McpTools
     from .client.prefixes import Prefix
     from .client.reconnect import Reconnect
-    from .client.servers import Handshake, HttpServer, Server, ServerStatus, StdioServer
+    from .client.servers import Handshake, Headers, HttpServer, Server, ServerStatus, StdioServer
     from .errors import McpServerError, McpToolError
     from .server.progress import report_progress
     from .server.server import McpServer, serve_mcp
 
 __all__ = [
     "Handshake",
+    "Headers",
     "HttpServer",
     "McpServer",
     "McpServerError",
@@ -43,6 +44,7 @@ __all__ = [
 
 _MODULES = {
     "Handshake": "client.servers",
+    "Headers": "client.servers",
     "HttpServer": "client.servers",
     "McpServer": "server.server",
     "McpServerError": "errors",

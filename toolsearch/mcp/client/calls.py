@@ -60,6 +60,7 @@ async def call_tool(
         McpToolError: If no result came; the message says why.
         SessionLostError: If the HTTP server does not know this session any more; it ran nothing.
     """
+    import anyio
     from mcp import MCPError
     from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
@@ -69,12 +70,22 @@ async def call_tool(
     if client is None:
         raise_unavailable(connection)
     try:
-        result = await client.call_tool(
-            tool,
-            arguments,
-            read_timeout_seconds=server.timeout,
-            progress_callback=_progress_callback(server.name, tool, on_progress),
-        )
+        # Each report of progress starts the timeout again.
+        longest = max(server.timeout, server.max_timeout)
+        started = anyio.current_time()
+        with anyio.CancelScope(deadline=started + server.timeout) as scope:
+
+            def extend() -> None:
+                scope.deadline = min(anyio.current_time() + server.timeout, started + longest)
+
+            result = await client.call_tool(
+                tool,
+                arguments,
+                read_timeout_seconds=longest,
+                progress_callback=_progress_callback(server.name, tool, on_progress, extend),
+            )
+        if scope.cancelled_caught:
+            raise MCPError(code=REQUEST_TIMEOUT, message="timed out")
     except MCPError as error:
         if connection.session_lost and not connection.closing:
             raise SessionLostError(f"Server {server.name!r} no longer knows this session. Nothing was run.") from error
@@ -110,13 +121,14 @@ def _refusal(server: Server, error: MCPError) -> str:
     return redact(error.message, credentials_of(server))
 
 
-def _progress_callback(server: str, tool: str, hook: ProgressHook | None) -> ProgressFnT | None:
-    """Return the SDK's callback for a call's progress; None if there is no hook, so servers are not asked for it."""
-    if hook is None:
-        return None
+def _progress_callback(server: str, tool: str, hook: ProgressHook | None, extend: Callable[[], object]) -> ProgressFnT:
+    """Return the SDK's callback for a call's progress, which extends the timeout of the call."""
     context = contextvars.copy_context()  # the caller's context; the SDK calls back from another task
 
     async def notify(progress: float, total: float | None, message: str | None) -> None:
+        extend()
+        if hook is None:
+            return
         try:
             context.run(hook, server, tool, progress, total, message)
         except Exception:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from ...errors import ConfigurationError
 from ...text import short_repr
 from ...text.secret import Secret, redact, redact_urls
 
-__all__ = ["Handshake", "HttpServer", "Server", "ServerStatus", "StdioServer", "credentials_of"]
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["Handshake", "Headers", "HttpServer", "Server", "ServerStatus", "StdioServer", "credentials_of"]
 
 Handshake: TypeAlias = Literal["auto", "legacy"]
 """The way a session starts: the newest protocol with a fallback, or the ``initialize`` request."""
+
+
+Headers: TypeAlias = (
+    Mapping[str, str | Secret] | Callable[[], Mapping[str, str | Secret] | Awaitable[Mapping[str, str | Secret]]]
+)
+"""Headers of requests, or a function that returns them."""
 
 
 def _validate(name: str, timeout: float, connect_timeout: float, max_calls: int) -> None:
@@ -77,7 +87,8 @@ def credentials_of(server: Server) -> tuple[str | Secret, ...]:
         return (*(server.env or {}).values(), *(word for word in server.args if isinstance(word, Secret)))
     parts = urlsplit(server.url)
     query = tuple(value for _, value in parse_qsl(parts.query))
-    return (*(server.headers or {}).values(), *query, *((parts.password,) if parts.password else ()))
+    headers = () if callable(server.headers) else (server.headers or {}).values()
+    return (*headers, *server._issued, *query, *((parts.password,) if parts.password else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,7 @@ class StdioServer:
         max_calls: The largest number of calls that the server works on at once; others wait. Tenants share it, so one
             tenant alone has 44 of 100. A flood of calls to one server so leaves the loop of all servers responsive.
         max_message_bytes: The largest message that the server may send. A larger answer fails its call.
+        max_timeout: The seconds that a call may take if it reports progress: each report starts `timeout` again.
 
     Raises:
         ConfigurationError: If the name is empty, a timeout is not positive, or another argument has the wrong type.
@@ -108,7 +120,7 @@ class StdioServer:
     Example:
         >>> StdioServer("git", "uvx", ["mcp-server-git"], env={"TOKEN": "secret"})
         StdioServer(name='git', command='uvx', args=('mcp-server-git',), cwd=None, timeout=60.0, connect_timeout=30.0, \
-handshake='auto', max_calls=100, max_message_bytes=50000000)
+handshake='auto', max_calls=100, max_message_bytes=50000000, max_timeout=600.0)
     """
 
     name: str
@@ -121,6 +133,7 @@ handshake='auto', max_calls=100, max_message_bytes=50000000)
     handshake: Handshake = "auto"
     max_calls: int = 100
     max_message_bytes: int = 50_000_000
+    max_timeout: float = 600.0
 
     def __post_init__(self) -> None:
         _validate(self.name, self.timeout, self.connect_timeout, self.max_calls)
@@ -149,12 +162,15 @@ class HttpServer:
     Args:
         name: The source of the server's tools, and their prefix if they need one.
         url: The endpoint. Texts show it without its query and password.
-        headers: Headers of every request, such as an authorization. No text shows their values.
+        headers: Headers of every request, such as an authorization. No text shows their values. A function, sync or
+            async, is called before each request, so tokens can be renewed; a sync one runs in a thread.
         timeout: The seconds that one tool call may take.
         connect_timeout: The seconds that handshake and the first tool list may take together, as in `StdioServer`.
         handshake: The way the session starts, as in `StdioServer`.
         max_calls: The largest number of calls at once, as in `StdioServer`.
         max_message_bytes: The largest message that the server may send, as in `StdioServer`.
+        auth: An authentication of the HTTP client, such as ``mcp.client.auth.OAuthClientProvider``.
+        max_timeout: The seconds that a call which reports progress may take, as in `StdioServer`.
 
     Raises:
         ConfigurationError: If the name is empty, a timeout is not positive, the URL is not an HTTP address, or
@@ -168,12 +184,17 @@ class HttpServer:
 
     name: str
     url: str
-    headers: Mapping[str, str | Secret] | None = field(default=None, repr=False)
+    headers: Headers | None = field(default=None, repr=False)
     timeout: float = 60.0
     connect_timeout: float = 30.0
     handshake: Handshake = "auto"
     max_calls: int = 100
     max_message_bytes: int = 50_000_000
+    auth: httpx2.Auth | None = field(default=None, repr=False)
+    max_timeout: float = 600.0
+    _issued: deque[str | Secret] = field(
+        default_factory=lambda: deque(maxlen=20), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         _validate(self.name, self.timeout, self.connect_timeout, self.max_calls)
@@ -182,10 +203,15 @@ class HttpServer:
             raise ConfigurationError(
                 f"MCP server {self.name!r}: url must start with http:// or https://, got {shown!r}"
             )
-        _validate_strings(self.name, "headers", self.headers)
+        if not callable(self.headers):
+            _validate_strings(self.name, "headers", self.headers)
 
     def __repr__(self) -> str:
         return _describe(self)
+
+    def record_credentials(self, values: Iterable[str | Secret]) -> None:
+        """Hide values that a function in `headers` returned from all texts about the server."""
+        self._issued.extend(value for value in values if value not in self._issued)
 
 
 Server: TypeAlias = StdioServer | HttpServer

@@ -46,7 +46,7 @@ class Answers:
     def failed(self, request_id: object, status: int) -> None:
         """Record the HTTP status of a request that the server refused."""
         if request_id in self._methods:
-            self._statuses[request_id] = status  # type: ignore[index]  # the key is a known id
+            self._statuses[request_id] = status
 
     async def received(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         """Return a message of the server in a form that the SDK accepts."""

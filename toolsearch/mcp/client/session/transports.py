@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import anyio
 import httpx2
@@ -115,13 +116,32 @@ async def _http(
 
     # A server may keep a response open while a call runs.
     timeout = httpx2.Timeout(server.connect_timeout, read=max(server.timeout, server.connect_timeout, 300.0))
-    headers = {name: reveal(value) for name, value in (server.headers or {}).items()}
+
+    async def add_headers(request: httpx2.Request) -> None:
+        request.headers.update(await _headers(server))
+
+    hooks: dict[str, list[Callable[..., Any]]] = {"request": [add_headers], "response": [check]}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [check]}) as http,
+        httpx2.AsyncClient(timeout=timeout, event_hooks=hooks, auth=server.auth) as http,
         streamable_http_client(server.url, http_client=http) as streams,
     ):
         read, write = streams
         yield _WatchedStream(read, lambda: None, answers), _WatchedSender(write, answers)
+
+
+async def _headers(server: HttpServer) -> dict[str, str]:
+    """Return the headers for a request; a function that returns them is called."""
+    headers = server.headers
+    if callable(headers):
+        if inspect.iscoroutinefunction(headers):
+            returned = await headers()
+        else:
+            returned = await anyio.to_thread.run_sync(headers)
+            if inspect.isawaitable(returned):
+                returned = await returned
+        headers = returned
+        server.record_credentials(headers.values())
+    return {name: reveal(value) for name, value in (headers or {}).items()}
 
 
 def _request_id(request: httpx2.Request) -> object:
