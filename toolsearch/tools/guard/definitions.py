@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 from weakref import WeakValueDictionary
-
-from cachetools import LRUCache
 
 from ...errors import ConfigurationError
 from ...messages import ToolVersion
@@ -83,6 +82,45 @@ class _Session:
         self.refused: dict[str, str] = {}
 
 
+class _SessionTable:
+    """The sessions used last. If there are too many, the tenant that has the most loses its oldest one."""
+
+    def __init__(self) -> None:
+        self._tenants: dict[Hashable, OrderedDict[Hashable, _Session]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def get(self, key: Hashable) -> _Session | None:
+        sessions = self._tenants.get(_tenant_of(key), OrderedDict())
+        if key in sessions:
+            sessions.move_to_end(key)
+        return sessions.get(key)
+
+    def put(self, key: Hashable, session: _Session) -> None:
+        """Store a session that is not in the table."""
+        self._tenants.setdefault(_tenant_of(key), OrderedDict())[key] = session
+        self._count += 1
+        if self._count > _MAX_SESSIONS:
+            self.drop_oldest()
+
+    def drop(self, key: Hashable) -> None:
+        tenant = _tenant_of(key)
+        sessions = self._tenants.get(tenant, OrderedDict())
+        self._count -= sessions.pop(key, None) is not None
+        if not sessions:
+            self._tenants.pop(tenant, None)
+
+    def drop_oldest(self) -> None:
+        largest = max(self._tenants.values(), key=len)
+        self.drop(next(iter(largest)))
+
+
+def _tenant_of(key: Hashable) -> Hashable:
+    return key[0] if isinstance(key, tuple) else None
+
+
 class DefinitionWatch:
     """Compares the tools of a session with the definitions that it was sent first. Safe from several threads.
 
@@ -111,7 +149,7 @@ class DefinitionWatch:
         self._rule = rule
         self._nothing = _Sent({})
         self._shared: WeakValueDictionary[bytes, _Sent] = WeakValueDictionary()
-        self._sessions: LRUCache[Hashable, _Session] = LRUCache(_MAX_SESSIONS)
+        self._sessions = _SessionTable()
         self._stored = 0  # fingerprints; not less than the true number
         self._lock = new_lock()
 
@@ -178,7 +216,7 @@ class DefinitionWatch:
     def forget(self, session: Hashable) -> None:
         """Forget a session."""
         with self._lock:
-            self._sessions.pop(session, None)
+            self._sessions.drop(session)
 
     def _known(self, session: Hashable | None) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Return the fingerprints that a session was sent, and those that were refused."""
@@ -189,7 +227,8 @@ class DefinitionWatch:
     def _entry(self, session: Hashable) -> _Session:
         entry = self._sessions.get(session)
         if entry is None:
-            entry = self._sessions[session] = _Session(self._nothing)
+            entry = _Session(self._nothing)
+            self._sessions.put(session, entry)
         return entry
 
     def _remember(self, session: Hashable | None, changes: Sequence[DefinitionChange]) -> None:
@@ -230,7 +269,7 @@ class DefinitionWatch:
             if self._stored <= _MAX_FINGERPRINTS or len(self._sessions) <= 1:
                 return
             for _ in range(len(self._sessions) // 10 + 1):
-                self._sessions.popitem()
+                self._sessions.drop_oldest()
 
     def _withholds(self, change: DefinitionChange) -> bool:
         """Return the decision. An answer that is neither "reveal" nor "withhold" withholds the tool."""
