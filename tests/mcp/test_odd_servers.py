@@ -288,3 +288,19 @@ def test_progress_extends_the_timeout_up_to_a_maximum(longest: float, answers: b
         else:
             with pytest.raises(McpToolError, match="did not answer within 1 s"):
                 slow.call()
+
+
+def test_tools_that_must_run_as_tasks_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    tools = [{**TOOL, "name": kind, "execution": {"taskSupport": kind}} for kind in ("required", "optional")]
+    with McpTools(scripted(tools=tools)) as mcp:
+        assert list(by_name(mcp)) == ["optional"]
+    assert "it can only run as a task" in caplog.text
+
+
+def test_chosen_variables_are_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:1")
+    inherited = ["HTTPS_PROXY", "NOT_SET"]
+    for names, expected in ((inherited, "http://proxy:1"), ([], "unset")):
+        server = StdioServer("kit", sys.executable, [str(SCRIPTS / "kit.py")], inherit_env=names)
+        with McpTools(server) as mcp:
+            assert by_name(mcp)["environment"].call({"name": "HTTPS_PROXY"}) == expected

@@ -121,6 +121,8 @@ class ProvidedTools:
 
     def _create(self, connection: Connection, described: McpTool, name: str) -> Tool:
         annotations = described.annotations
+        if described.execution is not None and described.execution.task_support == "required":
+            raise ConfigurationError("it can only run as a task, which is not supported")
         title = described.title or (annotations.title if annotations is not None else None)
 
         # `self` holds the group, so servers run as long as one of their tools is referenced.

@@ -113,6 +113,8 @@ class StdioServer:
             tenant alone has 44 of 100. A flood of calls to one server so leaves the loop of all servers responsive.
         max_message_bytes: The largest message that the server may send. A larger answer fails its call.
         max_timeout: The seconds that a call may take if it reports progress: each report starts `timeout` again.
+        inherit_env: Names of variables of this process to pass on if they are set, such as ``HTTPS_PROXY``,
+            ``NO_PROXY``, ``SSL_CERT_FILE`` and ``NODE_EXTRA_CA_CERTS``.
 
     Raises:
         ConfigurationError: If the name is empty, a timeout is not positive, or another argument has the wrong type.
@@ -120,7 +122,7 @@ class StdioServer:
     Example:
         >>> StdioServer("git", "uvx", ["mcp-server-git"], env={"TOKEN": "secret"})
         StdioServer(name='git', command='uvx', args=('mcp-server-git',), cwd=None, timeout=60.0, connect_timeout=30.0, \
-handshake='auto', max_calls=100, max_message_bytes=50000000, max_timeout=600.0)
+handshake='auto', max_calls=100, max_message_bytes=50000000, max_timeout=600.0, inherit_env=())
     """
 
     name: str
@@ -134,10 +136,16 @@ handshake='auto', max_calls=100, max_message_bytes=50000000, max_timeout=600.0)
     max_calls: int = 100
     max_message_bytes: int = 50_000_000
     max_timeout: float = 600.0
+    inherit_env: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         _validate(self.name, self.timeout, self.connect_timeout, self.max_calls)
         _validate_command(self.name, self.command, self.cwd)
+        if isinstance(self.inherit_env, str):
+            raise ConfigurationError(
+                f"MCP server {self.name!r}: inherit_env must be a sequence of names, got {self.inherit_env!r}; "
+                f"write [{self.inherit_env!r}]"
+            )
         if isinstance(self.args, str | bytes) or not isinstance(self.args, Iterable):
             raise ConfigurationError(
                 f"MCP server {self.name!r}: args must be a sequence of strings, got {short_repr(self.args)}; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -70,10 +71,11 @@ async def _stdio(
     on_end: Callable[[], object],
     answers: Answers,
 ) -> AsyncIterator[TransportStreams]:
+    inherited = {name: os.environ[name] for name in server.inherit_env if name in os.environ}
     parameters = StdioServerParameters(
         command=server.command,
         args=[reveal(word) for word in server.args],
-        env={name: reveal(value) for name, value in server.env.items()} if server.env is not None else None,
+        env=inherited | {name: reveal(value) for name, value in (server.env or {}).items()},
         cwd=server.cwd,
         encoding_error_handler="replace",
     )
