@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import openai
 
 from ...errors import ConfigurationError, ProviderError, ProviderProtocolError, ToolSearchError
 from ...text.secret import redact_urls
 from ..retry_after import parse_retry_after
+from .failures import is_transient, reported_failure, status_in
 
 __all__ = ["provider_errors"]
 
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2"}
-_RETRYABLE_KINDS = {"server_error", "rate_limit_error", "rate_limit_exceeded", "overloaded_error", "timeout"}
-_FINAL_KINDS = {"insufficient_quota", "billing_hard_limit_reached"}
 
 
 @contextmanager
@@ -42,7 +40,7 @@ def provider_errors(model: str, *, reading: bool = False, max_retries: int = 0) 
         raise _from_api_error(model, error, max_retries) from error
     except openai.OpenAIError as error:
         raise ConfigurationError(f"{model}: {_text(error)}") from error
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
         raise _from_wrong_value(model, error, reading) from error
     except Exception as error:
         # Some versions of the SDK do not convert errors of the transport in a running stream.
@@ -57,23 +55,27 @@ def _text(error: BaseException) -> str:
 
 def _from_wrong_value(model: str, error: Exception, reading: bool) -> ToolSearchError:
     """Convert an error over a value that was sent, or that the provider returned."""
-    if reading or isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+    if reading or isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
         return ProviderProtocolError(f"{model}: the provider's answer cannot be parsed: {_text(error)}", retryable=True)
     hint = "; pass options that the SDK does not know in extra_body={...}" if isinstance(error, TypeError) else ""
     return ConfigurationError(f"{model}: {_text(error)}{hint}")
 
 
 def _from_api_error(model: str, error: openai.APIError, max_retries: int) -> ProviderError:
-    status = getattr(error, "status_code", None) or _status_in(error.code)
-    kinds = {str(error.type), str(error.code)}
-    transient = status in (408, 409, 429) or status >= 500 if status else bool(kinds & _RETRYABLE_KINDS)
-    retryable = transient and not kinds & _FINAL_KINDS
+    reported = None if isinstance(error, openai.APIStatusError) else reported_failure({"error": error.body})
+    kinds = [str(kind) for kind in (error.type, error.code) if kind is not None]
+    text = _text(error)
+    status = getattr(error, "status_code", None) or status_in(error.code)
+    retryable = is_transient(status, kinds, text)
+    if reported is not None:  # an error event of a stream, whose own status was 200
+        status, retryable = status or reported.status, reported.retryable
+        text = str(reported) if error.message == "An error occurred during streaming" else text
     hint = ""
     if status in (400, 422) and "stream_options" in str(error):
         hint = "; for a server that does not support stream_options, make the model with stream_usage=False"
     headers = error.response.headers if isinstance(error, openai.APIStatusError) else {}
     return ProviderError(
-        f"{model}: {_text(error)}{hint}",
+        f"{model}: {text}{hint}",
         status=status,
         retryable=retryable,
         retry_after=parse_retry_after(headers),
@@ -85,9 +87,3 @@ def _sdk_retries(error: openai.APIStatusError) -> bool:
     """Return whether the SDK repeats a request after this error."""
     asked = error.response.headers.get("x-should-retry")
     return asked == "true" or (asked != "false" and (error.status_code in (408, 409, 429) or error.status_code >= 500))
-
-
-def _status_in(code: Any) -> int | None:
-    """Return the HTTP status in an error event of a stream, whose own status was 200."""
-    number = int(code) if str(code).isdecimal() else 0
-    return number if 400 <= number < 600 else None

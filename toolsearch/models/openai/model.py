@@ -138,7 +138,7 @@ class OpenAIChatModel:
     def stream(self, request: ChatRequest) -> Iterator[ChatChunk | ChatResponse]:
         """Yield the chunks of the answer as they arrive, then the aggregate. Closing it closes the HTTP response."""
         client, arguments = self._clients.for_sync(), self._arguments(request, stream=True)
-        assembler = StreamAssembler(request.messages)
+        assembler = StreamAssembler(request.messages, self._names(request))
         with self._errors(max_retries=client.max_retries):
             source = client.chat.completions.create(**arguments)
         try:
@@ -156,7 +156,7 @@ class OpenAIChatModel:
     async def astream(self, request: ChatRequest) -> AsyncIterator[ChatChunk | ChatResponse]:
         """Yield the chunks of the answer as they arrive, then the aggregate. Closing it closes the HTTP response."""
         client, arguments = await self._clients.for_async(), self._arguments(request, stream=True)
-        assembler = StreamAssembler(request.messages)
+        assembler = StreamAssembler(request.messages, self._names(request))
         with self._errors(max_retries=client.max_retries):
             source = await client.chat.completions.create(**arguments)
         try:
@@ -194,6 +194,9 @@ class OpenAIChatModel:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+    def _names(self, request: ChatRequest) -> list[str]:
+        return [tool.name for tool in request.tools or self._tools]
 
     def _arguments(self, request: ChatRequest, *, stream: bool = False) -> dict[str, Any]:
         """Return the arguments of the SDK's `create`, the same for all four methods."""

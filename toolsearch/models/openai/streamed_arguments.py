@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 __all__ = ["StreamedArguments"]
 
 _TOKEN = re.compile(r'\\(?:.|\Z)|"|[{\[]|[}\]]|[^"\\{}\[\]\s]+', re.DOTALL)
+
+
+MAX_PLACEHOLDER = 20
+_PLACEHOLDERS = ("{}", "null", '""')
+
+
+def _is_placeholder(text: str) -> bool:
+    return len(text) <= MAX_PLACEHOLDER and "".join(text.split()) in _PLACEHOLDERS
 
 
 class StreamedArguments:
@@ -26,6 +35,9 @@ class StreamedArguments:
     __slots__ = ("_complete", "_depth", "_in_string", "_pieces", "_read", "_skip", "length")
 
     def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
         self.length = 0
         self._pieces: list[str] = []
         self._read = 0
@@ -35,15 +47,35 @@ class StreamedArguments:
         self._complete: bool | None = None  # None as long as the first value has not ended
 
     def add(self, piece: str) -> None:
-        """Append a piece."""
-        if piece:
-            self._pieces.append(piece)
-            self.length += len(piece)
+        """Append a piece, unless it repeats complete arguments. A placeholder gives way to the arguments after it."""
+        if not piece:
+            return
+        if self.length <= MAX_PLACEHOLDER and self.is_placeholder and piece.lstrip().startswith("{"):
+            self._clear()
+        elif self.length >= len(piece) and self.is_complete and (_is_placeholder(piece) or self.equals(piece)):
+            return
+        self._pieces.append(piece)
+        self.length += len(piece)
+
+    @property
+    def is_placeholder(self) -> bool:
+        """True if the pieces so far stand for arguments that can still follow, such as ``{}`` or ``null``."""
+        return 0 < self.length <= MAX_PLACEHOLDER and _is_placeholder(self.text)
 
     @property
     def text(self) -> str:
         """The pieces so far as one string."""
         return "".join(self._pieces)
+
+    @property
+    def final_text(self) -> str:
+        """The arguments after the last piece. Some servers send with each piece all that came before it."""
+        if len(self._pieces) > 1 and not self.is_complete and self._grows() and _is_object(self._pieces[-1]):
+            return self._pieces[-1]
+        return self.text
+
+    def _grows(self) -> bool:
+        return all(len(a) <= len(b) and b.startswith(a) for a, b in pairwise(self._pieces))
 
     def equals(self, text: str) -> bool:
         """Return whether the pieces so far are `text`."""
@@ -74,10 +106,11 @@ class StreamedArguments:
             elif mark in "}]":
                 self._depth -= 1
                 if self._depth <= 0:
-                    self._complete = self._is_object(piece[: token.end()])
+                    self._complete = _is_object("".join([*self._pieces[: self._read], piece[: token.end()]]))
 
-    def _is_object(self, last: str) -> bool:
-        try:
-            return isinstance(json.loads("".join([*self._pieces[: self._read], last])), dict)
-        except (ValueError, RecursionError):
-            return False
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,221 @@
+"""Streams as the families of servers send them, made for any calls and any size of pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class Call(NamedTuple):
+    """A tool call to stream."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+Event = dict[str, Any]
+Family = Callable[[list[Call], int], Iterator[Event]]
+
+USAGE = {"prompt_tokens": 90, "completion_tokens": 7, "total_tokens": 97}
+
+
+def chunk(delta: Event | None, finish: str | None = None, **fields: Any) -> Event:
+    choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+    return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices, **fields}
+
+
+def piece(index: int | None = None, id: str | None = None, name: str | None = None, arguments: Any = "") -> Event:
+    function = {"arguments": arguments} if name is None else {"name": name, "arguments": arguments}
+    fields: Event = {} if index is None else {"index": index}
+    return {**fields, **({} if id is None else {"id": id, "type": "function"}), "function": function}
+
+
+def cut(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def openai(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": None, "refusal": None})
+    for index, call in enumerate(calls):
+        yield chunk({"tool_calls": [piece(index, call.id, call.name)]})
+        yield from (chunk({"tool_calls": [piece(index, arguments=part)]}) for part in cut(call.arguments, size))
+    yield chunk({}, "tool_calls")
+    yield chunk(None, usage={**USAGE, "prompt_tokens_details": {"cached_tokens": 64}})
+
+
+def azure(calls: list[Call], size: int) -> Iterator[Event]:
+    filters = {"hate": {"filtered": False, "severity": "safe"}}
+    yield chunk(None, model="", prompt_filter_results=[{"prompt_index": 0, "content_filter_results": filters}])
+    for event in openai(calls, size):
+        for choice in event["choices"]:
+            choice["content_filter_results"] = {}
+        yield event
+
+
+def vllm(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": ""}, usage={**USAGE, "completion_tokens": 0})
+    for index, call in enumerate(calls):
+        yield chunk({"tool_calls": [piece(index, f"chatcmpl-tool-{call.id}", call.name)]}, usage=USAGE)
+        for part in cut(call.arguments, size):
+            yield chunk({"tool_calls": [piece(index, arguments=part)]}, logprobs=None, usage=USAGE)
+    yield chunk({"content": ""}, "tool_calls", usage=USAGE)
+    yield chunk(None, usage={**USAGE, "prompt_tokens_details": None})
+
+
+def ollama(calls: list[Call], size: int) -> Iterator[Event]:
+    for call in calls:
+        yield chunk(
+            {"role": "assistant", "content": "", "tool_calls": [piece(0, call.id, call.name, call.arguments or "{}")]}
+        )
+    yield chunk({"role": "assistant", "content": ""}, "stop")
+
+
+def ollama_without_index(calls: list[Call], size: int) -> Iterator[Event]:
+    for call in calls:
+        yield chunk({"role": "assistant", "tool_calls": [piece(None, call.id, call.name, call.arguments)]})
+    yield chunk({"content": ""}, "tool_calls")
+
+
+def llama_cpp(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": None})
+    for index, call in enumerate(calls):
+        first, *rest = cut(call.arguments, size) or [""]
+        yield chunk({"tool_calls": [piece(index, call.id, call.name, first)]})
+        yield from (chunk({"tool_calls": [piece(index, arguments=part)]}) for part in rest)
+    yield chunk({}, "tool_calls", timings={"prompt_n": 3})
+    yield chunk(None, usage=USAGE, timings={"prompt_n": 3})
+
+
+def lm_studio(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):
+        head = {**piece(index, call.id, call.name), "index": index}
+        yield chunk({"role": "assistant", "tool_calls": [head]}, system_fingerprint="m", stats={})
+        for part in cut(call.arguments, size):
+            yield chunk({"tool_calls": [{**piece(index, arguments=part), "type": "function"}]})
+    yield chunk({"tool_calls": None}, "tool_calls")
+
+
+def gemini(calls: list[Call], size: int) -> Iterator[Event]:
+    for call in calls:
+        whole = piece(0, f"function-call-{call.id}", call.name, call.arguments or "{}")
+        yield chunk({"role": "assistant", "tool_calls": [{**whole, "extra_content": {"google": {"sign": "x"}}}]})
+    yield chunk({"role": "assistant"}, "stop", usage=USAGE)
+
+
+def gemini_without_ids(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"tool_calls": [piece(0, "", call.name, call.arguments or "{}") for call in calls]}, "stop")
+
+
+def deepseek(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": None, "reasoning_content": "They"})
+    yield chunk({"content": None, "reasoning_content": " ask."})
+    for index, call in enumerate(calls):
+        yield chunk({"content": None, "tool_calls": [piece(index, call.id, call.name)]})
+        yield from (chunk({"tool_calls": [piece(index, arguments=part)]}) for part in cut(call.arguments, size))
+    hit = {"prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 26}
+    yield chunk({"content": "", "reasoning_content": None}, "tool_calls", usage={**USAGE, **hit})
+
+
+def mistral(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": ""})
+    whole = [piece(index, call.id, call.name, call.arguments or "{}") for index, call in enumerate(calls)]
+    yield chunk({"content": "", "tool_calls": whole}, "tool_calls", usage=USAGE)
+
+
+def groq(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": None}, x_groq={"id": "req"})
+    yield chunk({"tool_calls": [piece(i, call.id, call.name, call.arguments) for i, call in enumerate(calls)]})
+    yield chunk({}, "tool_calls", x_groq={"id": "req", "usage": {**USAGE, "queue_time": 0.1}})
+
+
+def bedrock(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": ""})
+    for index, call in enumerate(calls, 1):  # the block of text before has index 0
+        yield chunk({"tool_calls": [piece(index, f"tooluse_{call.id}", call.name)]})
+        for part in cut(call.arguments, size):
+            yield chunk({"tool_calls": [{**piece(index, arguments=part), "id": None, "type": None}]})
+        yield chunk({"tool_calls": [piece(index)]})
+    yield chunk({}, "tool_calls")
+    yield chunk(None, usage={"input_tokens": 26, "output_tokens": 7, "cache_read_input_tokens": 64})
+
+
+def bedrock_with_placeholder(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):
+        yield chunk({"tool_calls": [piece(index, call.id, call.name, "{}")]})
+        yield from (chunk({"tool_calls": [piece(index, arguments=part)]}) for part in cut(call.arguments, size))
+    yield chunk({}, "tool_calls")
+
+
+def nim(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):
+        first, *rest = cut(call.arguments or "{}", size)
+        yield chunk({"tool_calls": [piece(index, call.id, call.name, first)]})
+        yield from (chunk({"tool_calls": [piece(index, arguments=part)]}) for part in rest)
+    yield chunk({"content": ""})
+
+
+def gateway_with_late_indexes(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):
+        yield chunk({"tool_calls": [piece(0, call.id, call.name)]})
+        yield from (chunk({"tool_calls": [piece(index, arguments=part)]}) for part in cut(call.arguments, size))
+    yield chunk({}, "tool_calls")
+
+
+def gateway_without_indexes(calls: list[Call], size: int) -> Iterator[Event]:
+    for call in calls:
+        yield chunk({"tool_calls": [piece(None, call.id, call.name)]})
+        yield from (chunk({"tool_calls": [piece(None, arguments=part)]}) for part in cut(call.arguments, size))
+    yield chunk({}, "tool_calls")
+
+
+def gateway_with_repeated_heads(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):
+        for part in cut(call.arguments, size) or [""]:
+            yield chunk({"tool_calls": [piece(index, call.id, call.name, part)]})
+        yield chunk({"tool_calls": [piece(index, call.id, call.name, call.arguments)]})
+    yield chunk({}, "tool_calls")
+
+
+def gateway_with_new_ids(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):
+        yield chunk({"tool_calls": [piece(index, call.id, call.name)]})
+        for number, part in enumerate(cut(call.arguments, size)):
+            yield chunk({"tool_calls": [piece(index, f"{call.id}-{number}", arguments=part)]})
+    yield chunk({}, "tool_calls")
+
+
+def gateway_with_interleaved_calls(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):
+        yield chunk({"tool_calls": [piece(index, call.id, f" {call.name}\n")]})
+    parts = [[(index, part) for part in cut(call.arguments, size)] for index, call in enumerate(calls)]
+    while parts := [waiting for waiting in parts if waiting]:
+        yield chunk({"tool_calls": [piece(*waiting[0][:1], arguments=waiting.pop(0)[1]) for waiting in parts]})
+    yield chunk({}, "tool_calls")
+
+
+FAMILIES: list[Family] = [
+    openai,
+    azure,
+    vllm,
+    ollama,
+    ollama_without_index,
+    llama_cpp,
+    lm_studio,
+    gemini,
+    gemini_without_ids,
+    deepseek,
+    mistral,
+    groq,
+    bedrock,
+    bedrock_with_placeholder,
+    nim,
+    gateway_with_late_indexes,
+    gateway_without_indexes,
+    gateway_with_repeated_heads,
+    gateway_with_new_ids,
+    gateway_with_interleaved_calls,
+]
+
+CACHED: dict[Family, int] = {openai: 64, azure: 64, deepseek: 64, bedrock: 64}
+"""Families that report tokens from the prompt cache."""
