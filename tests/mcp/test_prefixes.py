@@ -124,3 +124,14 @@ def test_a_name_tells_its_server(configuration: tuple[list[str], dict[str, list[
             name = names.of(server, tool)
             owner = max((prefix for prefix in prefixes if name.startswith(f"{prefix}_")), key=len)
             assert prefixes[owner] == server
+
+
+def test_a_function_chooses_prefixes() -> None:
+    names = PublicNames(["github", "files"], lambda server: server[:2])
+    assert [names.of("github", "get"), names.of("files", "get")] == ["gi_get", "fi_get"]
+
+
+@pytest.mark.parametrize("prefix", ["same", "", "a b", "x" * 41, None])
+def test_prefixes_of_a_function_are_validated(prefix: Any) -> None:
+    with pytest.raises(ConfigurationError, match="prefix"):
+        PublicNames(["a", "b"], lambda server: prefix)

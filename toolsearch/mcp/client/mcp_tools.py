@@ -48,7 +48,7 @@ class McpTools:
             are several servers; the tools of a single server keep their own names. ``"always"`` prefixes the tools of
             a single server too. ``"never"`` keeps all own names. If two servers then list the same name, the first
             one keeps it, and the other's tool is left out with a warning; the name of a server that did not start is
-            free for the next one.
+            free for the next one. A function receives a server's name and returns its prefix, which no other may have.
         filter: A predicate called with the server's name and each tool as the SDK describes it. Only tools that it
             accepts are provided.
         on_error: ``"raise"`` if any server does not start; the others are closed again. ``"skip"`` keeps the error in
@@ -186,7 +186,7 @@ class McpTools:
         )
 
 
-def _validate(servers: Sequence[Server], prefix: str, on_error: str, first_wait: float) -> None:
+def _validate(servers: Sequence[Server], prefix: object, on_error: str, first_wait: float) -> None:
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtraError("mcp", "McpTools")
     names: set[str] = set()
@@ -198,7 +198,7 @@ def _validate(servers: Sequence[Server], prefix: str, on_error: str, first_wait:
         if server.name in names:
             raise ConfigurationError(f"two MCP servers are named {server.name!r}; give each server its own name")
         names.add(server.name)
-    if prefix not in ("auto", "always", "never"):
+    if not callable(prefix) and prefix not in ("auto", "always", "never"):
         hint = '; write prefix="auto", which prefixes the tools of several servers' if prefix == "collision" else ""
         raise ConfigurationError(f"prefix must be 'auto', 'always' or 'never', got {prefix!r}{hint}")
     if on_error not in ("raise", "skip"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from ...errors import ConfigurationError
@@ -11,8 +11,8 @@ from ...tools.names import MAX_NAME_LENGTH, RESERVED_NAMES, is_wire_name, name_d
 
 __all__ = ["Prefix", "PublicNames"]
 
-Prefix: TypeAlias = Literal["auto", "always", "never"]
-"""The rule by which tools get the name of their server as a prefix."""
+Prefix: TypeAlias = Literal["auto", "always", "never"] | Callable[[str], str]
+"""The rule by which tools get the name of their server, or what a function returns for it, as a prefix."""
 
 _MAX_PREFIX_LENGTH = 40
 _SHORTEST_HASH = 8
@@ -45,7 +45,9 @@ class PublicNames:
     def __init__(self, servers: Iterable[str], prefix: Prefix) -> None:
         names = tuple(servers)
         self._prefixes: dict[str, str] = {}
-        if prefix == "always" or (prefix == "auto" and len(names) > 1):
+        if callable(prefix):
+            self._prefixes = {server: _validated(server, prefix(server)) for server in names}
+        elif prefix == "always" or (prefix == "auto" and len(names) > 1):
             self._prefixes = {server: _prefix_of(server) for server in names}
         owners: dict[str, str] = {}
         for server, own in self._prefixes.items():
@@ -73,6 +75,14 @@ class PublicNames:
         """Return whether providers accept `name`, and it belongs to the server with `prefix`."""
         owner = max((own for own in self._prefixes.values() if name.startswith(f"{own}_")), key=len, default=None)
         return owner == prefix and name not in RESERVED_NAMES and is_wire_name(name)
+
+
+def _validated(server: str, prefix: object) -> str:
+    if not isinstance(prefix, str) or not is_wire_name(prefix) or len(prefix) > _MAX_PREFIX_LENGTH:
+        raise ConfigurationError(
+            f"prefix must return 1 to {_MAX_PREFIX_LENGTH} letters, digits, '_' or '-', got {prefix!r} for {server!r}"
+        )
+    return prefix
 
 
 def _prefix_of(server: str) -> str:
