@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from toolsearch.models import OpenAIChatModel
 from .families import CACHED, FAMILIES, Call, Event, Family, chunk, openai, piece
 
 sdk = pytest.importorskip("openai")
-import httpx2  # noqa: E402
+transport = import_module(sdk.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])  # httpx or httpx2
 
 GOUDA = Call("c1", "get_weather", '{"city": "Gouda é", "days": {"n": 1}}')
 DELFT = Call("c2", "get_weather", '{"city": "Delft", "days": {"n": 2}}')
@@ -36,7 +37,7 @@ REQUEST = ChatRequest(
 )
 
 
-class Bytes(httpx2.SyncByteStream):
+class Bytes(transport.SyncByteStream):  # type: ignore[name-defined, misc]
     """A body that arrives in parts of one size."""
 
     def __init__(self, body: bytes, size: int) -> None:
@@ -51,13 +52,13 @@ def model_of(bodies: list[bytes], *, size: int = 1_000_000, kind: str = "text/ev
     waiting = iter(bodies)
 
     def answer(_: Any) -> Any:
-        return httpx2.Response(200, headers={"content-type": kind}, stream=Bytes(next(waiting), size))
+        return transport.Response(200, headers={"content-type": kind}, stream=Bytes(next(waiting), size))
 
     client = sdk.OpenAI(
         api_key="k",
         max_retries=0,
         base_url="http://t/v1",
-        http_client=httpx2.Client(transport=httpx2.MockTransport(answer)),
+        http_client=transport.Client(transport=transport.MockTransport(answer)),
     )
     return OpenAIChatModel("m", client=client)
 
