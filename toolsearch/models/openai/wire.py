@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -50,7 +51,8 @@ def wire_messages(messages: Sequence[Message]) -> list[Json]:
     """Encode a conversation.
 
     Tool messages hold text only. The media of a round's tool results follow in one user message after all of them,
-    because no message may stand between the results of one round.
+    because no message may stand between the results of one round. What providers reject in a history is replaced:
+    arguments that are not a JSON object by `{}`, an empty result by a note. An empty answer is left out.
 
     Raises:
         ConfigurationError: If media of a user message are of a kind that the format does not have.
@@ -61,6 +63,8 @@ def wire_messages(messages: Sequence[Message]) -> list[Json]:
         if waiting and not isinstance(message, ToolMessage):
             sent.append(_encode_result_media(waiting))
             waiting = []
+        if isinstance(message, AssistantMessage) and not (message.text.strip() or message.tool_calls):
+            continue
         sent.append(_encode_message(message))
         if isinstance(message, ToolMessage) and any(_encode_media(media) for media in message.media):
             waiting.append(message)
@@ -83,6 +87,7 @@ def _encode_message(message: Message) -> Json:
         case ToolMessage():
             notes = [_note(media) for media in message.media]
             text = "\n".join(filter(None, [message.text, *notes]))
+            text = text if text.strip() else "(empty result)"
             return {
                 "role": "tool",
                 "tool_call_id": replace_surrogates(message.tool_call_id),
@@ -109,8 +114,15 @@ def _user_content(message: UserMessage) -> str | list[Json]:
 def _encode_call(call: ToolCall) -> Json:
     # A name that the model invented ("multi_tool_use.parallel") would make the provider reject the history.
     name = wire_name(call.name or "unnamed")
-    arguments = replace_surrogates(call.arguments) if call.arguments.strip() else "{}"
+    arguments = replace_surrogates(call.arguments) if _is_object(call.arguments) else "{}"
     return {"id": replace_surrogates(call.id), "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _encode_media(media: Media) -> Json | None:
