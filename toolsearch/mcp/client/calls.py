@@ -67,12 +67,11 @@ async def call_tool(
     from .session.message_limit import too_large_text
 
     client, server = connection.client, connection.server
+    started, longest = anyio.current_time(), max(server.timeout, server.max_timeout)
     if client is None:
         raise_unavailable(connection)
     try:
         # Each report of progress starts the timeout again.
-        longest = max(server.timeout, server.max_timeout)
-        started = anyio.current_time()
         with anyio.CancelScope(deadline=started + server.timeout) as scope:
 
             def extend() -> None:
@@ -84,8 +83,9 @@ async def call_tool(
                 read_timeout_seconds=longest,
                 progress_callback=_progress_callback(server.name, tool, on_progress, extend),
             )
-        if scope.cancelled_caught:
-            raise MCPError(code=REQUEST_TIMEOUT, message="timed out")
+            connection.attempts.answered()
+            return result
+        raise MCPError(code=REQUEST_TIMEOUT, message="timed out")
     except MCPError as error:
         if connection.session_lost and not connection.closing:
             raise SessionLostError(f"Server {server.name!r} no longer knows this session. Nothing was run.") from error
@@ -95,8 +95,9 @@ async def call_tool(
         if error.code == CONNECTION_CLOSED:
             raise McpToolError(await _describe_end(connection, tool)) from error
         if error.code == REQUEST_TIMEOUT:
+            waited = max(server.timeout, round(anyio.current_time() - started, 1))
             raise McpToolError(
-                f"Tool {tool!r} of server {server.name!r} did not answer within {server.timeout:g} s. "
+                f"Tool {tool!r} of server {server.name!r} did not answer within {waited:g} s. "
                 "The call was cancelled, but effects that it already had are not undone."
             ) from error
         raise McpToolError(f"Server {server.name!r} refused the call of {tool!r}: {_refusal(server, error)}") from error
@@ -104,8 +105,6 @@ async def call_tool(
         shown = clip(tool, 100)
         log_event(logging.WARNING, "mcp_invalid_answer", error=error, show_text=False, server=server.name, tool=shown)
         raise McpToolError(f"Server {server.name!r} gave an invalid answer to the call of {tool!r}.") from error
-    connection.attempts.answered()
-    return result
 
 
 def _refusal(server: Server, error: MCPError) -> str:

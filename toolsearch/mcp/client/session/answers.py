@@ -43,7 +43,7 @@ class Answers:
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             self._forget((message.params or {}).get("requestId"))
 
-    def failed(self, request_id: object, status: int) -> None:
+    def failed(self, request_id: Any, status: int) -> None:
         """Record the HTTP status of a request that the server refused."""
         if request_id in self._methods:
             self._statuses[request_id] = status

@@ -218,6 +218,7 @@ class Connection:
         # After the start the deadline is removed. The scope stays, because scopes must be left in order.
         with anyio.CancelScope(deadline=anyio.current_time() + self.server.connect_timeout) as self._scope:
             self.session_lost = False
+            self.refused_status = None  # another start can fail for another reason
             transport = open_transport(
                 self.server,
                 stderr,
@@ -254,6 +255,8 @@ class Connection:
 
     def _note_status(self, status: int) -> None:
         if status in _UNAUTHORIZED:
+            if self.refused_status is None:
+                log_event(logging.WARNING, "mcp_credentials_refused", server=self.server.name, status=status)
             self.refused_status = status
         elif status < 400:
             self.refused_status = None
