@@ -107,6 +107,23 @@ def test_other_spellings_of_the_search_tool_are_other_names(spelling: str) -> No
     assert fun.ran == []
 
 
+@pytest.mark.parametrize("search", [True, False])
+@pytest.mark.parametrize("first", ["fun", "bank"])
+def test_a_server_without_a_prefix_cannot_take_a_prefixed_name(first: str, search: bool) -> None:
+    """The application chose the prefixed name, whichever provider comes first and whoever listed the name first."""
+    bank, fun = Server("bank"), Server("fun", "joke")
+    bank.list(bank.tool("pay").renamed("bank_pay"))
+    model = ScriptedChatModel(lambda request: [("bank_pay", {})] if request.messages[-1].text == "Pay" else "Hi.")
+    loop = ToolSearchAdvisor("regex", pinned=["bank_*"]) if search else ToolCallingAdvisor()
+    client = ChatClient(model, tools=[fun, bank] if first == "fun" else [bank, fun], advisors=[loop])
+    client.call("Hi", session_id="ann")
+    fun.list("bank_pay", "joke")
+    client.call("Pay", session_id="ann")
+    assert "bank::pay" in sent(model)[-1]
+    assert "fun::bank_pay" not in sent(model)[-1]
+    assert (bank.ran, fun.ran) == (["pay"], [])
+
+
 def test_the_programmer_still_hears_of_a_mistake() -> None:
     with pytest.raises(DuplicateToolError, match="two tools have the name 'balance'"):
         ChatClient(ScriptedChatModel([]), tools=[local("balance"), local("balance")])

@@ -41,8 +41,9 @@ def assign_names(
 ) -> tuple[tuple[Tool, ...], tuple[LeftOutTool, ...]]:
     """Return the tools under valid, unique names in their order, and the tools that are left out.
 
-    The programmer's tools come first, then those of each provider. A later tool never changes the name of an earlier
-    one, whoever has the valid name: it is left out.
+    The programmer's tools come first, then those of providers under names that the application chose, then those under
+    names that their sources chose. A later tool never changes the name of an earlier one, whoever has the valid name:
+    it is left out.
 
     Args:
         listed: The tools.
@@ -101,15 +102,17 @@ def _name_own(listed: Sequence[Tool], ranks: Sequence[int], reserved: frozenset[
 def _by_precedence(listed: Sequence[Tool], ranks: Sequence[int]) -> list[int]:
     """Return the positions of the providers' tools, those first that keep their names.
 
-    Providers come in their order. Of one provider, tools without a source come first: they are the functions of the
-    application. Then the sources come in their order. Of one source, a name that must be replaced comes first, so that
-    a tool that is listed later under the replacement does not take it.
+    Names that the application chose come first: those of its functions, and those with the prefix of a server. So a
+    server without a prefix cannot list a tool under such a name. Otherwise, providers come in their order. Of one
+    provider, tools without a source come first. Then the sources come in their order. Of one source, a name that must
+    be replaced comes first, so that a tool that is listed later under the replacement does not take it.
     """
     sources: dict[tuple[int, str | None], int] = {}
 
-    def key(position: int) -> tuple[int, bool, int, bool, int]:
+    def key(position: int) -> tuple[bool, int, bool, int, bool, int]:
         tool, rank = listed[position], ranks[position]
         source = sources.setdefault((rank, tool.source), position)
-        return rank, tool.source is not None, source, is_wire_name(tool.name), position
+        chosen_by_source = tool.source is not None and tool.name == tool.original_name
+        return chosen_by_source, rank, tool.source is not None, source, is_wire_name(tool.name), position
 
     return sorted((position for position, rank in enumerate(ranks) if rank), key=key)
