@@ -125,6 +125,17 @@ def test_unknown_tools_are_warned_of_in_a_bounded_number(ask: Ask, caplog: pytes
     assert {record.levelno for record in warned} == {logging.WARNING}
 
 
+def test_tool_search_warns_of_unknown_tools_but_not_of_unrevealed_ones(
+    ask: Ask, caplog: pytest.LogCaptureFixture
+) -> None:
+    steps = [[("missing", {}), ("get_weather", {"city": "Delft"}), ("tool_search", {"query": "weather"})], "ok"]
+    client = ChatClient(ScriptedChatModel(steps), tools=[get_weather], advisors=[ToolSearchAdvisor("bm25")])
+    with caplog.at_level(logging.WARNING, "toolsearch"):
+        ask(client, "Hi")
+    warned: list[Any] = [record for record in caplog.records if "toolsearch.unknown_tool" in record.getMessage()]
+    assert [record.tool for record in warned] == ["missing"]
+
+
 def test_run_tools_warns_of_unknown_tools(caplog: pytest.LogCaptureFixture) -> None:
     client = ChatClient(ScriptedChatModel([[("missing", {})]]), tools=[get_weather], tool_calling=False)
     reply = client.call("Hi")

@@ -59,6 +59,7 @@ class RunTools:
             error and never run.
         request: The request of the round. Its context, session id and tenant id are passed to the tools.
         answers: Results of calls that must not run, by position in `calls`.
+        unknown: Positions of the answers to calls of tools that do not exist, for the log.
         raise_on_error: True raises every exception of a tool. Exception types raise exceptions of these types. All
             other exceptions are answered to the model.
         on_error: Function that returns the text for an exception that is answered. By default, the text is the type
@@ -85,6 +86,7 @@ class RunTools:
     on_error: Callable[[ToolCall, Exception], str] | None = None
     message: AssistantMessage | None = None
     results: ResultLimits | None = None
+    unknown: frozenset[int] = frozenset()
 
     def raises(self, error: Exception) -> bool:
         """Return whether the exception of a tool, or one in its exception group, is raised instead of answered."""

@@ -339,9 +339,15 @@ class ToolCallingAdvisor:
         if READ_TOOL in state.own_tools:
             tools[READ_TOOL] = state.own_tools[READ_TOOL]
         state.runnable = tools
+        unknown: frozenset[int] = frozenset()
         if state.intercept is not None:
             # It can be slow: to find the closest names among thousands, or to ask a person.
-            answers |= yield Perform(partial(_intercept_calls, state.intercept, calls, set(answers)))
+            found: dict[int, ToolMessage] = yield Perform(
+                partial(_intercept_calls, state.intercept, calls, set(answers))
+            )
+            answers |= found
+            # An interceptor answers a tool that exists by revealing it.
+            unknown = frozenset(position for position, answer in found.items() if not answer.revealed)
         for position, call in enumerate(calls):
             if position not in answers and call.name in tools:
                 answer = yield from run_hook(self.before_tool(state, outgoing, call), (str, type(None)), "before_tool")
@@ -357,6 +363,7 @@ class ToolCallingAdvisor:
             tools=tools,
             request=outgoing,
             answers=answers,
+            unknown=unknown,
             raise_on_error=self.raise_on_error,
             on_error=self.on_error,
             message=_latest_answer(state),

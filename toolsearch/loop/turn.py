@@ -156,7 +156,8 @@ class Turn:
     def log_unknown_tools(self, batch: RunTools) -> None:
         """Warn of calls of tools that do not exist: of each name once, and of a bounded number in a turn."""
         for position, call in enumerate(batch.calls):
-            known = call.name in batch.tools or position in batch.answers or call.name in self._unknown_tools
+            exists = call.name in batch.tools or (position in batch.answers and position not in batch.unknown)
+            known = exists or call.name in self._unknown_tools
             if not known and len(self._unknown_tools) < MAX_UNKNOWN_TOOLS_LOGGED:
                 self._unknown_tools.add(call.name)
                 log_event(logger, logging.WARNING, "unknown_tool", {"tool": call.name, "tools": len(batch.tools)})
