@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from datetime import date
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -219,3 +219,13 @@ def test_a_class_refuses_the_form_of_another() -> None:
         ChatResponse.from_dict({"messages": [{"role": "user", "text": ""}, {"role": "x"}]})
     with pytest.raises(ConfigurationError, match=r"event\.response\.usage\.input_tokens must be an integer, got True"):
         event_from_dict({"type": "turn_finished", "response": {"usage": {"input_tokens": True}}})
+
+
+@pytest.mark.parametrize(
+    "form",
+    [TurnFinished(ChatResponse.from_text("Hi.")), ToolStarted(ToolCall("1", "add", "{}")), UserMessage("Hi.")],
+    ids=lambda form: type(form).__name__,
+)
+def test_the_form_of_another_class_is_not_read_as_an_empty_response(form: Any) -> None:
+    with pytest.raises(ConfigurationError, match="read messages with message_from_dict"):
+        ChatResponse.from_dict(form.to_dict())

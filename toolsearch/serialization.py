@@ -70,6 +70,7 @@ class Serializable:
             ConfigurationError: If the form is wrong, or a newer version wrote it. The message names the place.
         """
         check_format(value, cls.__name__)
+        _check_kind(cls, value)
         result: Self = decode_fields(cls, value, cls.__name__)
         return result
 
@@ -83,6 +84,17 @@ def check_format(value: object, place: str) -> None:
         raise ConfigurationError(
             f"{place} must have a format from 1 to {FORMAT}, got {short_repr(version)}; "
             "if a newer version of toolsearch wrote it, upgrade"
+        )
+
+
+def _check_kind(cls: type[Serializable], value: Mapping[str, Any]) -> None:
+    """Reject the form of another class, which would be read as an object with nothing but defaults."""
+    names = {field.name for field in _fields_of(cls)} | {cls._tag}
+    others = value.keys() - {"format"}
+    if others and others.isdisjoint(names):
+        raise ConfigurationError(
+            f"{cls.__name__} must be what its to_dict() returned, got {short_repr(dict(value))}; "
+            "read messages with message_from_dict and events with event_from_dict"
         )
 
 
