@@ -74,7 +74,7 @@ def test_unicode_reaches_the_model_unchanged(ask):
     [
         ((), {}, "nothing to send"),
         ((), {"messages": []}, "nothing to send"),
-        ((7,), {}, "prompt must be a string or a UserMessage, got 7"),
+        ((7,), {}, "prompt must be a string or a UserMessage, got 7; write messages="),
         ((AssistantMessage("x"),), {}, "got AssistantMessage"),
         ((), {"messages": ["Hi"]}, r"messages\[0\] must be a SystemMessage, .* or dict, got 'Hi'"),
         ((), {"messages": "Hi"}, "messages must be a list of messages, got 'Hi'"),

@@ -371,7 +371,10 @@ class ChatClient:
         conversation = coerce_messages(messages)
         if prompt is not None:
             if not isinstance(prompt, str | UserMessage):
-                raise ConfigurationError(f"prompt must be a string or a UserMessage, got {short_repr(prompt)}")
+                raise ConfigurationError(
+                    f"prompt must be a string or a UserMessage, got {short_repr(prompt)}; "
+                    "write messages=[...] for dicts and conversations"
+                )
             conversation.append(UserMessage(prompt) if isinstance(prompt, str) else prompt)
         if not conversation:
             raise ConfigurationError("nothing to send; pass a prompt, or messages=[...]")
