@@ -183,7 +183,7 @@ def test_nested_turns_do_not_deadlock(backend: str, nest: Any, timeout: float | 
 def test_hung_tools_use_up_their_own_share_only(sync: bool, gate: Gate) -> None:
     """Each call of a hung tool leaves a thread behind. They are bounded, and the tool's next call says so."""
     threads = ToolThreads(9)
-    hung = Tool("hung", fn=gate.wait, timeout=0.001)
+    hung = Tool("hung", fn=gate.wait, timeout=0.1)  # long enough to enter the gate
 
     def ask(name: str, tenant_id: str) -> str:
         one = client(calling(name), hung, Tool("quick", fn=lambda: "quick"), threads=threads)

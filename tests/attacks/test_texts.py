@@ -361,28 +361,16 @@ def test_servers_do_not_show_credentials(value: Any) -> None:
 
 def test_secret_reaches_the_process() -> None:
     pytest.importorskip("mcp")
-    from toolsearch.mcp.client.servers import StdioServer
-    from toolsearch.mcp.client.session import transports
+    from toolsearch.mcp import McpTools, StdioServer
 
-    seen: list[Any] = []
-    server = StdioServer("a", "x", [Secret("one"), "two"], env={"KEY": Secret("three")})
-
-    async def use() -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(transports, "stdio_client", lambda parameters, errlog: seen.append(parameters))
-            with pytest.raises(TypeError):
-                async with transports.open_transport(
-                    server,
-                    transports.StderrTail(),
-                    transports.ExitCode(),
-                    on_end=lambda: None,
-                    on_session_lost=lambda: None,
-                    version=lambda: None,
-                ):
-                    pass
-
-    asyncio.run(use())
-    assert (seen[0].args, seen[0].env) == (["one", "two"], {"KEY": "three"})
+    code = (
+        "import os, sys\nfrom mcp.server import MCPServer\nserver = MCPServer('a')\n"
+        "@server.tool()\ndef given() -> str:\n    return ' '.join([*sys.argv[1:], os.environ['KEY']])\n"
+        "server.run()"
+    )
+    server = StdioServer("a", sys.executable, ["-c", code, Secret("one"), "two"], env={"KEY": Secret("three")})
+    with McpTools(server) as mcp:
+        assert "one two three" in str(mcp.tools()[0].call())
 
 
 @pytest.mark.parametrize("key", [SECRET, Secret(SECRET)], ids=["string", "Secret"])
