@@ -87,7 +87,7 @@ def check_format(value: object, place: str) -> None:
         )
 
 
-def _check_kind(cls: type[Serializable], value: Mapping[str, Any]) -> None:
+def _check_kind(cls: Any, value: Mapping[str, Any]) -> None:
     """Reject the form of another class, which would be read as an object with nothing but defaults."""
     names = {field.name for field in _fields_of(cls)} | {cls._tag}
     others = value.keys() - {"format"}
