@@ -1,13 +1,16 @@
 """Functions, results and settings as they occur in the wild."""
 
 import copy
+import datetime
+import enum
+import json
 import logging
 import pickle
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
 from toolsearch import (
     AssistantMessage,
@@ -16,6 +19,7 @@ from toolsearch import (
     ConfigurationError,
     Media,
     Tool,
+    ToolArgumentError,
     ToolContext,
     ToolMessage,
     UserMessage,
@@ -24,6 +28,7 @@ from toolsearch.chat import ChatRequest, ToolSearchReport
 from toolsearch.client import ToolSearchSettings
 from toolsearch.memory import TokenWindow
 from toolsearch.memory.window import apply_window
+from toolsearch.output import JsonOutputConverter
 from toolsearch.testing import ScriptedChatModel
 
 
@@ -195,3 +200,111 @@ def test_token_windows_count_media(message: Any, medium: Media) -> None:
 def test_media_tokens_must_be_a_number() -> None:
     with pytest.raises(ConfigurationError, match="media_tokens"):
         TokenWindow(100, media_tokens=-1)
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+    ONE = 1
+
+
+class Paint(BaseModel):
+    color: Literal[Color.RED, Color.BLUE]
+
+
+MEMBERS = [
+    (Literal[Color.RED], "red", Color.RED),
+    (Literal[Color.ONE, "none"], 1, Color.ONE),
+    (Literal[Color.ONE, "none"], "none", "none"),
+    (Literal[Color.RED] | None, "red", Color.RED),
+    (list[Literal[Color.RED, Color.BLUE]], ["red", "blue"], [Color.RED, Color.BLUE]),
+    (dict[str, Literal[Color.RED]], {"a": "red"}, {"a": Color.RED}),
+    (Paint, {"color": "blue"}, Paint(color=Color.BLUE)),
+    (list[Paint | int], [1, {"color": "red"}], [1, Paint(color=Color.RED)]),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "expected"), MEMBERS)
+def test_enum_members_in_literals_are_read_by_value(kind: Any, value: Any, expected: Any) -> None:
+    def paint(color):  # type: ignore[no-untyped-def]
+        """Paint it."""
+        return color
+
+    paint.__annotations__["color"] = kind
+    assert Tool.from_function(paint).call({"color": value}) == expected
+    converter = JsonOutputConverter(kind)
+    wrapped = {"answer": value} if "answer" in converter.schema.get("properties", {}) else value
+    assert converter.parse(json.dumps(wrapped)) == expected
+
+
+@pytest.mark.parametrize("value", ["green", "RED", True, None, ["red"]])
+def test_other_values_of_such_literals_are_rejected(value: Any) -> None:
+    def paint(color: Literal[Color.RED, Color.ONE]) -> str:
+        """Paint it."""
+        return color.name
+
+    with pytest.raises(ToolArgumentError, match="color"):
+        Tool.from_function(paint).call({"color": value})
+
+
+class Trip(BaseModel):
+    start: datetime.date
+    note: str = ""
+
+
+def test_times_say_how_to_write_them() -> None:
+    def book(
+        day: datetime.date,
+        at: datetime.time | None,
+        length: datetime.timedelta,
+        trips: list[Trip],
+        named: Annotated[datetime.date, Field(description="Of arrival.")],
+        documented: datetime.date,
+    ) -> str:
+        """Book it.
+
+        Args:
+            documented: Of departure.
+        """
+        return str(length)
+
+    tool = Tool.from_function(book)
+    shown = tool.parameters["properties"]
+    assert shown["day"]["description"] == "ISO 8601 date, e.g. 2027-01-05"
+    assert "ISO 8601 time" in json.dumps(shown["at"])
+    assert "PT1H30M" in shown["length"]["description"]
+    assert "ISO 8601 date" in json.dumps(tool.parameters["$defs"]["Trip"])
+    assert shown["named"]["description"] == "Of arrival."
+    assert shown["documented"]["description"] == "Of departure."
+
+
+def test_private_parameters_are_not_shown() -> None:
+    client = object()
+
+    def find(query: str, _client: Any = client, *, _limit: int = 3) -> Any:
+        """Find it."""
+        return query, _client is client, _limit
+
+    tool = Tool.from_function(find)
+    assert list(tool.parameters["properties"]) == ["query"]
+    assert tool.call({"query": "x"}) == ("x", True, 3)
+    with pytest.raises(ToolArgumentError, match="_limit"):
+        tool.call({"query": "x", "_limit": 4})
+
+
+def test_private_parameters_by_position_keep_their_place() -> None:
+    def find(query: str, _limit: int = 3, page: int = 1, /) -> Any:
+        """Find it."""
+        return query, _limit, page
+
+    assert Tool.from_function(find).call({"query": "x", "page": 2}) == ("x", 3, 2)
+
+
+def test_an_underscore_without_a_default_or_with_a_field_is_shown() -> None:
+    def find(_query: str, _page: int = Field(1, description="The page.")) -> Any:
+        """Find it."""
+        return _query, _page
+
+    tool = Tool.from_function(find)
+    assert list(tool.parameters["properties"]) == ["_query", "_page"]
+    assert tool.call({"_query": "x"}) == ("x", 1)

@@ -66,10 +66,16 @@ class TypeValues:
         """Return the value as the type."""
         from pydantic import ValidationError
 
+        from ..tools.definition.enum_members import validate_with_members
+
         try:
             # Parsed as JSON, because strict types accept a date as a string only from JSON.
             return self._adapter.validate_json(text)
-        except ValidationError as error:
+        except ValidationError as first:
+            try:
+                return validate_with_members(self._adapter, value, first)
+            except ValidationError as again:
+                error = again
             if error.error_count() > 1:
                 raise _mismatch(error) from error
             (only,) = error.errors(include_url=False)
@@ -81,10 +87,15 @@ class TypeValues:
         """Return the text as the type."""
         from pydantic import ValidationError
 
+        from ..tools.definition.enum_members import validate_with_members
+
         try:
             return self._adapter.validate_python(text)
-        except ValidationError as error:
-            raise _mismatch(error) from error
+        except ValidationError as first:
+            try:
+                return validate_with_members(self._adapter, text, first)
+            except ValidationError as error:
+                raise _mismatch(error) from error
 
 
 class SchemaValues:

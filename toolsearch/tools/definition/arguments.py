@@ -17,6 +17,7 @@ from ...errors import ToolArgumentError
 from ..context import ToolContext
 from ..validation.feedback import MissingArgument, conversion_problems, invalid_arguments, unknown_argument
 from ..validation.keywords import MAX_VIOLATIONS
+from .enum_members import validate_with_members
 from .signature import Parameter
 
 __all__ = ["EMPTY", "Argument", "FunctionDescription", "default_of_field"]
@@ -62,7 +63,10 @@ class Argument:
                 text = ""
             if not text:
                 raise
+        try:
             return self.adapter.validate_json(text)
+        except ValidationError as error:
+            return validate_with_members(self.adapter, value, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,8 @@ class FunctionDescription:
     Args:
         description: The docstring without its section on parameters.
         parameters: The JSON Schema of the arguments.
-        arguments: The arguments of the model and the parameters for the context, in the function's order.
+        arguments: The arguments of the model and, as they are, the parameters for the context and private ones, in the
+            function's order.
         others: The annotated parameter ``**others``, which takes any further arguments; None if there is none.
     """
 
@@ -103,7 +108,7 @@ class FunctionDescription:
                     problems.extend(conversion_problems(name, error))
         for argument in self.arguments:
             if isinstance(argument, Parameter):
-                value: Any = ctx
+                value: Any = ctx if argument.injected else argument.default
             elif argument.wire_name in args:
                 try:
                     value = argument.convert(args[argument.wire_name])

@@ -59,7 +59,8 @@ def _describe(fn: Callable[..., Any]) -> FunctionDescription:
                 "annotate **others with a type to accept further arguments, "
                 "or pass a schema with Tool(name, description, parameters, fn)"
             )
-        arguments.append(parameter if parameter.injected else _argument(fn, parameter, documented.get(parameter.name)))
+        shown = not (parameter.injected or parameter.private)
+        arguments.append(_argument(fn, parameter, documented.get(parameter.name)) if shown else parameter)
     try:
         schema = _object_schema(arguments)
     except PydanticInvalidForJsonSchema:

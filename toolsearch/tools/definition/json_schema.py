@@ -16,6 +16,14 @@ __all__ = ["ToolJsonSchema", "default_of", "takes_null", "tidy"]
 _NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
 _DATA_KEYWORDS = frozenset({"default", "enum", "const", "examples", "required", "discriminator"})
 _MAX_REFERENCES = 20
+# A format is not sent, because some models fail at it. A model cannot guess how a duration is written.
+_HINTS = {
+    "date": "ISO 8601 date, e.g. 2027-01-05",
+    "time": "ISO 8601 time, e.g. 14:30:00",
+    "date-time": "ISO 8601 date and time, e.g. 2027-01-05T14:30:00",
+    "duration": "ISO 8601 duration, e.g. PT1H30M",
+    "uuid": "UUID, e.g. 123e4567-e89b-12d3-a456-426614174000",
+}
 
 
 class ToolJsonSchema(GenerateJsonSchema):
@@ -38,13 +46,15 @@ class ToolJsonSchema(GenerateJsonSchema):
 def tidy(schema: Any, *, formats: bool = False) -> Any:
     """Return a copy without titles and formats, in which objects forbid additional properties.
 
+    A date, time, duration or UUID without a description gets one that says how to write it.
+
     Args:
         schema: A JSON Schema, or a part of one.
         formats: Whether to keep formats, as a hint for the model.
 
     Example:
         >>> tidy({"title": "A", "type": "string", "format": "date"})
-        {'type': 'string'}
+        {'type': 'string', 'description': 'ISO 8601 date, e.g. 2027-01-05'}
     """
     if isinstance(schema, list):
         return [tidy(member, formats=formats) for member in schema]
@@ -52,10 +62,18 @@ def tidy(schema: Any, *, formats: bool = False) -> Any:
         return schema
     dropped = ("title",) if formats else ("title", "format")
     tidied = {key: _tidy_value(key, value, formats) for key, value in schema.items() if key not in dropped}
+    hint = None if formats or "description" in schema else _HINTS.get(_format_of(schema))
+    if hint is not None:
+        tidied["description"] = hint
     if tidied.get("type") == "object" and "additionalProperties" not in tidied:
         tidied.setdefault("properties", {})
         tidied["additionalProperties"] = False
     return tidied
+
+
+def _format_of(schema: Mapping[str, Any]) -> str:
+    form = schema.get("format")
+    return form if isinstance(form, str) and schema.get("type") == "string" else ""
 
 
 def _tidy_value(key: str, value: Any, formats: bool) -> Any:

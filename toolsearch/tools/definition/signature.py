@@ -60,6 +60,15 @@ class Parameter:
         return self.kind is inspect.Parameter.POSITIONAL_ONLY
 
     @property
+    def private(self) -> bool:
+        """True if the model does not fill it in: its name begins with an underscore, and it has a default.
+
+        A default that is a pydantic `Field` is meant for the model.
+        """
+        given = self.default is not inspect.Parameter.empty and type(self.default).__name__ != "FieldInfo"
+        return self.name.startswith("_") and given
+
+    @property
     def variadic(self) -> bool:
         """True if the parameter is ``*args`` or ``**kwargs``."""
         return self.kind in _VARIADIC
