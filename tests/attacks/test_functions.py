@@ -3,6 +3,7 @@
 import copy
 import datetime
 import enum
+import functools
 import json
 import logging
 import pickle
@@ -308,3 +309,47 @@ def test_an_underscore_without_a_default_or_with_a_field_is_shown() -> None:
     tool = Tool.from_function(find)
     assert list(tool.parameters["properties"]) == ["_query", "_page"]
     assert tool.call({"_query": "x"}) == ("x", 1)
+
+
+def with_user(fn: Any) -> Any:
+    """Fill in the user, in a wrapper that names its parameters."""
+
+    @functools.wraps(fn)
+    def wrapper(query: str, page: int = 1) -> Any:
+        return fn(query, "ann", page)
+
+    return wrapper
+
+
+def passing_on(fn: Any) -> Any:
+    """Pass all arguments on."""
+
+    @functools.wraps(fn)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    return wrapper
+
+
+def search(query: str, user: str, page: int = 1) -> Any:
+    """Search it."""
+    return query, user, page
+
+
+@pytest.mark.parametrize("wrapped", [with_user(search), passing_on(with_user(search))])
+def test_wrappers_that_fill_in_parameters_hide_them(wrapped: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        tool = Tool.from_function(wrapped)
+    assert list(tool.parameters["properties"]) == ["query", "page"]
+    assert tool.parameters["properties"]["query"] == {"type": "string"}
+    assert tool.call({"query": "x", "page": "2"}) == ("x", "ann", 2)
+    assert "wrapper_signature" in caplog.text
+
+
+@pytest.mark.parametrize("wrapped", [passing_on(search), passing_on(passing_on(search))])
+def test_wrappers_that_pass_on_are_read_as_the_function(wrapped: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        tool = Tool.from_function(wrapped)
+    assert list(tool.parameters["properties"]) == ["query", "user", "page"]
+    assert tool.call({"query": "x", "user": "bob"}) == ("x", "bob", 1)
+    assert not caplog.records

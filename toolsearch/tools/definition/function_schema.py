@@ -19,6 +19,7 @@ from .arguments import EMPTY, Argument, FunctionDescription, default_of_field
 from .docstrings import parse_docstring
 from .json_schema import ToolJsonSchema, default_of, takes_null, tidy
 from .signature import Parameter, docstring, local_names, origin, parameters_of
+from .wrappers import read_signature
 
 __all__ = ["describe_function"]
 
@@ -76,7 +77,7 @@ def _describe(fn: Callable[..., Any]) -> FunctionDescription:
 
 def _takes_others(fn: Callable[..., Any], parameter: Parameter) -> bool:
     """Return whether a parameter is ``**others`` with an annotation; without one, it is often a forgotten wrapper."""
-    given = inspect.signature(fn).parameters[parameter.name].annotation
+    given = read_signature(fn).parameters[parameter.name].annotation
     return parameter.kind is inspect.Parameter.VAR_KEYWORD and given is not inspect.Parameter.empty
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from ...errors import ConfigurationError
 from ..context import ToolContext
 from .decorator import mark_of
+from .wrappers import read_signature
 
 __all__ = [
     "Binding",
@@ -146,7 +147,7 @@ def declares_value(fn: Callable[..., Any] | None) -> bool:
 def takes_anything(fn: Callable[..., Any]) -> bool:
     """Return whether `fn` has no parameters but ``*args`` and ``**kwargs``."""
     try:
-        parameters = inspect.signature(fn).parameters.values()
+        parameters = read_signature(fn).parameters.values()
     except (TypeError, ValueError):
         return False
     return all(parameter.kind in _VARIADIC for parameter in parameters)
@@ -160,7 +161,7 @@ def bind_by_name(fn: Callable[..., Any]) -> Binding:
         return lambda args, _ctx: ([], dict(args))
     positional = [p.name for p in parameters if p.positional]
     injected = [p.name for p in parameters if p.injected]
-    signature = inspect.signature(fn)
+    signature = read_signature(fn)
 
     def bind(args: Mapping[str, Any], ctx: ToolContext) -> tuple[list[Any], dict[str, Any]]:
         keywords = {**args, **dict.fromkeys(injected, ctx)}
@@ -193,7 +194,7 @@ def _is_routine(fn: Any) -> bool:
 
 def _parameters(fn: Callable[..., Any], *, lenient: bool) -> Iterator[Parameter]:
     try:
-        signature = inspect.signature(fn)
+        signature = read_signature(fn)
     except (TypeError, ValueError) as error:
         raise ConfigurationError(
             f"{origin(fn)} does not have a readable signature; pass parameters=<JSON Schema>"
