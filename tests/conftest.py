@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import zlib
@@ -65,6 +66,16 @@ def no_ca_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         patch.delenv("SSL_CERT_FILE", raising=False)
         patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("no-certificates")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def log_levels() -> Iterator[None]:
+    """Restore the levels of the library's loggers, which examples of the documentation change."""
+    loggers = [logging.getLogger(name) for name in ("toolsearch", "toolsearch.operations")]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture

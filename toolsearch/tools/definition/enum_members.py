@@ -44,7 +44,7 @@ def validate_with_members(adapter: TypeAdapter[Any], value: Any, error: Validati
         # By type too: True equals 1.
         same = (m for m in members if type(m.value) is type(one["input"]) and m.value == one["input"])
         member = next(same, None)
-        if member is not None and repr(member) in one["ctx"]["expected"]:
+        if member is not None and repr(member) in one.get("ctx", {}).get("expected", ""):
             changed = _set(holder, one["loc"], one["input"], member) or changed
     if not changed:
         raise error

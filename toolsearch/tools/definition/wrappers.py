@@ -56,10 +56,11 @@ def read_signature(fn: Callable[..., Any]) -> inspect.Signature:
     return own
 
 
-def _naming_wrapper(fn: Any) -> Any:
+def _naming_wrapper(function: Any) -> Any:
     """Return the outermost wrapper of a plain function if it names all its parameters, else None."""
-    if isinstance(fn, functools.partial) or not inspect.isfunction(fn):
+    if isinstance(function, functools.partial) or not inspect.isfunction(function):
         return None
+    fn: Any = function
     while hasattr(fn, "__wrapped__") and not hasattr(fn, "__signature__"):
         parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
         kinds = {parameter.kind for parameter in parameters}
