@@ -277,6 +277,77 @@ def added_by_an_advisor(bank: Bank, options: dict[str, Any], **call: Any) -> See
     return run(client, model, bank, **call)
 
 
+def added_inside(kind: type, order: int, *, tool_calling: bool) -> Way:
+    def added(bank: Bank, options: dict[str, Any], **call: Any) -> Seen:
+        """An advisor between the loop and the model adds the tools to the request."""
+
+        class Adds:
+            def __init__(self) -> None:
+                self.order = order
+
+            def advise(self, request: ChatRequest) -> Any:
+                return (yield request.replace(tools=(*request.tools, *bank.tools)))
+
+        model = called()
+        client = ChatClient(model, advisors=[kind(**options), Adds()], tool_calling=tool_calling)
+        return run(client, model, bank, **call)
+
+    return added
+
+
+for _kind in (ToolCallingAdvisor, ToolSearchAdvisor):
+    for _order in (301, 999):
+        for _calling in (True, False):
+            _name = f"added_{_kind.__name__}_{_order}_{_calling}"
+            WAYS[_name] = added_inside(_kind, _order, tool_calling=_calling)
+
+
+def run_by_an_advisor(order: int) -> Way:
+    def run_beside(bank: Bank, options: dict[str, Any], **call: Any) -> Seen:
+        """An advisor runs tools with an effect of its own."""
+
+        class Runs:
+            def __init__(self) -> None:
+                self.order = order
+
+            def advise(self, request: ChatRequest) -> Any:
+                calls = tuple(ToolCall(f"own_{number}", name) for number, (name, _) in enumerate(CALLS))
+                yield RunTools(calls=calls, tools={tool.name: tool for tool in bank.tools}, request=request)
+                return (yield request)
+
+        model = called()
+        client = ChatClient(model, tools=bank.tools, advisors=[ToolCallingAdvisor(**options), Runs()])
+        return run(client, model, bank, **call)
+
+    return run_beside
+
+
+WAYS |= {"added_run_outside": run_by_an_advisor(100), "added_run_inside": run_by_an_advisor(500)}
+
+
+@way(loop=False)
+def added_to_an_own_loop(bank: Bank, options: dict[str, Any], **call: Any) -> Seen:
+    """An application's own loop with the attribute `tool_filter`, which forgets to ask it."""
+
+    class Own:
+        order = 300
+        is_tool_loop = True
+        tool_filter = staticmethod(options["tool_filter"])
+
+        def advise(self, request: ChatRequest) -> Any:
+            messages = tuple(request.messages)
+            while True:
+                response = yield ChatRequest(messages=messages, tools=request.tools)
+                if not response.tool_calls:
+                    return response
+                tools = {tool.name: tool for tool in request.tools}
+                batch = yield RunTools(calls=response.tool_calls, tools=tools, request=request)
+                messages = (*messages, response.message, *batch.messages)
+
+    model = called()
+    return run(ChatClient(model, tools=bank.tools, advisors=[Own()]), model, bank, **call)
+
+
 @way(loop=False)
 def added_by_a_hook(bank: Bank, options: dict[str, Any], **call: Any) -> Seen:
     """A hook of the loop adds the tools to the request of a round."""
@@ -611,6 +682,40 @@ def test_a_wrong_marker_is_an_error() -> None:
     gate.is_tool_loop = "no"  # type: ignore[assignment]  # wrong on purpose
     with pytest.raises(ConfigurationError, match="is_tool_loop must be True or False"):
         ChatClient(called(), advisors=[gate])
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [[("tool_search", {"query": "mail"})]],
+        [[("tool_search", {"query": "a"})], [("nothing", {})]],
+        [[("tool_search", {"query": "a"})], [("tool_search", {"wrong": 1})]],
+    ],
+    ids=["the same query", "an unknown tool between", "wrong arguments between"],
+)
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_no_mixture_of_rejected_searches_goes_on_for_long(calls: list[Any], by_hand: bool) -> None:
+    asked = 0
+
+    def answer(request: ChatRequest) -> Any:
+        nonlocal asked
+        asked += 1
+        (name, arguments), *_ = calls[asked % len(calls)]
+        return [(name, arguments if len(calls) == 1 or "query" not in arguments else {"query": f"q{asked}"})]
+
+    client = ChatClient(
+        ScriptedChatModel(answer), tools=Bank().tools, advisors=[ToolSearchAdvisor("regex", max_searches=2)]
+    )
+    if not by_hand:
+        assert client.call("go").limit == ReachedLimit("rounds_without_tool", 2)
+    else:
+        messages: list[Any] = [UserMessage("go")]
+        batch = None
+        while asked < 20 and (batch is None or batch.limit is None):
+            messages.append(client.call(messages=messages, tool_calling=False).message)
+            batch = client.run_tools(messages=messages)
+            messages += batch.messages
+    assert asked <= 12
 
 
 @pytest.mark.parametrize("method", METHODS)

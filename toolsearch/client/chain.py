@@ -28,10 +28,14 @@ def sort_client_advisors(advisors: Iterable[Advisor]) -> tuple[Advisor, ...]:
 
 
 class ClientChain(NamedTuple):
-    """The chain of one call, and its tool-calling loop, which is not part of the chain if the loop is switched off."""
+    """The chain of one call, its tool-calling loop, and the guard of the loop.
+
+    The loop is not part of the chain if it is switched off.
+    """
 
     advisors: tuple[Advisor, ...]
     loop: Advisor
+    guard: ToolGuard
 
 
 def build_chain(advisors: Iterable[Advisor], default_loop: ToolCallingAdvisor, *, tool_calling: bool) -> ClientChain:
@@ -51,12 +55,13 @@ def build_chain(advisors: Iterable[Advisor], default_loop: ToolCallingAdvisor, *
     if loop is None:
         loop = default_loop
         chain = sort_advisors((*chain, loop))
+    guard = _guard_of(loop)
     if not tool_calling:
         send = loop.send_once if isinstance(loop, ToolCallingAdvisor) else None
-        gate = ToolGate(_guard_of(loop), loop.order, send)
+        gate = ToolGate(guard, loop.order, send)
         at = chain.index(loop)
         chain = (*chain[:at], gate, *chain[at + 1 :])
-    return ClientChain(chain, loop)
+    return ClientChain(chain, loop, guard)
 
 
 def _guard_of(loop: Advisor) -> ToolGuard:

@@ -26,6 +26,7 @@ from ..output.advisor import with_structured_output
 from ..text import short_repr
 from ..text.logs import log_event
 from ..tools.collect import ToolLike, ToolListing, expand_tools, name_tools
+from ..tools.guard import ToolGuard
 from ..tools.threads import ToolThreads
 from ..tools.tool_type import Tool
 from .arguments import (
@@ -59,6 +60,7 @@ class _Prepared(NamedTuple):
     advisors: tuple[Advisor, ...]
     tools: Callable[[], tuple[Tool, ...]] | None
     loop: Advisor
+    guard: ToolGuard
 
 
 class CallArguments(TypedDict, total=False):
@@ -346,7 +348,8 @@ class ChatClient:
             tenant_id=arguments.get("tenant_id"),
             memory=create_inner_memory(chain),
         )
-        return _Prepared(request, chain, partial(self._listing.current, tools) if blocks else None, built.loop)
+        listing = partial(self._listing.current, tools) if blocks else None
+        return _Prepared(request, chain, listing, built.loop, built.guard)
 
     def _execution(self, prepared: _Prepared) -> tuple[Turn, BatchExecution]:
         execution = BatchExecution(prepared.loop)
@@ -355,7 +358,7 @@ class ChatClient:
         return turn, execution
 
     def _turn(self, prepared: _Prepared, *, streaming: bool) -> Turn:
-        request, advisors, tools, _ = prepared
+        request, advisors, tools, _, guard = prepared
         return Turn(
             self.model,
             request,
@@ -365,6 +368,7 @@ class ChatClient:
             streaming=streaming,
             observer=with_debug_log(self.observer),
             threads=self.threads,
+            guard=guard,
         )
 
     def _conversation(self, prompt: str | UserMessage | None, messages: Iterable[MessageLike]) -> tuple[Message, ...]:

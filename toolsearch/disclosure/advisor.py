@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..chat.tokens import EstimateTokenCounter, TokenCounter
+from ..chat.turn_memory import TurnMemoryProvider
 from ..errors import ConfigurationError
 from ..eviction import EvictionStrategy
 from ..indexes.protocols import ToolIndex
@@ -142,7 +143,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
     def initialize_loop(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Open the session's turn, index its tools if they are new, and add the instructions."""
         turn: AdvisorTurn = yield Perform(partial(self._open, request, state))
-        state.resources.push(partial(_end_turn, turn, state.memory is not None))
+        state.resources.push(partial(_end_turn, turn, _is_stored(state)))
         state.extra[_TURN] = turn
         if turn.search_tool is not None:
             state.own_tools[SEARCH_TOOL] = turn.search_tool
@@ -225,6 +226,13 @@ def _validate_options(options: Mapping[str, object]) -> None:
         close = get_close_matches(name, {*known, *own}, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ConfigurationError(f"ToolSearchAdvisor has no option {name!r}{hint}")
+
+
+def _is_stored(state: LoopState) -> bool:
+    """Return whether memory stores the conversation, inside the loop or outside of it."""
+    record = state.request.record
+    owners = () if record is None else tuple(record.notes)
+    return state.memory is not None or any(isinstance(owner, TurnMemoryProvider) for owner in owners)
 
 
 def _end_turn(turn: AdvisorTurn, is_stored: bool, error: type[BaseException] | None, *_: object) -> None:

@@ -10,6 +10,7 @@ from itertools import takewhile
 
 from ..chat.limits import ReachedLimit
 from ..messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage, json_object
+from ..tools.names import RESERVED_NAMES
 from .limits import MAX_ROUNDS_WITH_REJECTED_SEARCH, MAX_ROUNDS_WITHOUT_TOOL, ToolCallLimits
 
 __all__ = ["CallCounter"]
@@ -67,6 +68,7 @@ class CallCounter:
 
     def end_round(self, results: Sequence[ToolMessage]) -> None:
         """Note the results of the round that `begin_round` began, in the order of its calls."""
+        rejected_search = any(map(self._is_rejected_search, self._keys, results))
         repeats: dict[tuple[str, str], _Repeats] = {}
         for key, result in zip(self._keys, results, strict=False):
             before = self._repeats.get(key)
@@ -78,8 +80,7 @@ class CallCounter:
         self._repeats = repeats
         progress = any(result.ran or result.revealed for result in results)
         self._rounds_without_tool = 0 if progress else self._rounds_without_tool + 1
-        rejected_search = not progress and any(not result.ran and not result.is_error for result in results)
-        self._rounds_with_rejected_search = self._rounds_with_rejected_search + 1 if rejected_search else 0
+        self._rounds_with_rejected_search = 0 if progress else self._rounds_with_rejected_search + rejected_search
 
     @property
     def exhausted(self) -> ReachedLimit | None:
@@ -90,15 +91,26 @@ class CallCounter:
             return ReachedLimit("rounds_without_tool", self._rounds_with_rejected_search)
         return None
 
+    def _is_rejected_search(self, key: tuple[str, str], result: ToolMessage) -> bool:
+        """Return whether a search did not run because of the search limit, or because it was repeated too often."""
+        return not result.ran and (not result.is_error or (key[0] in RESERVED_NAMES and self._repeated_rounds(key) > 0))
+
     def _describe_repeat(self, call: ToolCall, key: tuple[str, str]) -> str:
         """Return an explanation for the model if a call was repeated too often, else an empty string."""
-        limit, repeats = self._limits.max_repeats, self._repeats.get(key)
-        if limit is None or repeats is None or repeats.rounds < limit - 1:
-            return ""
+        rounds = self._repeated_rounds(key)
         return (
-            f"Not run: {call.name} was called with the same arguments in {repeats.rounds} rounds in a row and had the "
-            "same result each time. Use the result you have, change the arguments, or answer the user."
+            ""
+            if not rounds
+            else (
+                f"Not run: {call.name} was called with the same arguments in {rounds} rounds in a row and had the "
+                "same result each time. Use the result you have, change the arguments, or answer the user."
+            )
         )
+
+    def _repeated_rounds(self, key: tuple[str, str]) -> int:
+        """Return in how many rounds in a row a call was repeated, or 0 if it was not repeated too often."""
+        limit, repeats = self._limits.max_repeats, self._repeats.get(key)
+        return 0 if limit is None or repeats is None or repeats.rounds < limit - 1 else repeats.rounds
 
     def _exceeded_limit(self, name: str) -> ReachedLimit | None:
         limit, total = self._limits.of(name), self._limits.total

@@ -15,6 +15,7 @@ from ..chat.turn_record import TurnRecord, attach_response
 from ..errors import ConfigurationError
 from .advisor import Advisor
 from .effects import AdvisorFlow, AskModel, Effect, Emit, Perform, RunTools, Sleep, ToolBatchResult
+from .guarding import gate_of
 from .streaming.chunk_path import ChunkPath, ShownText
 
 __all__ = ["CallModel", "Chain", "Operation", "Show", "run_chain"]
@@ -56,6 +57,8 @@ def run_chain(
         model: The model to ask instead of the client's.
     """
     if depth == len(advisors):
+        if (gate := gate_of(request)) is not None:
+            request = yield from gate.check_request(request)
         if request.record is not None:
             request.record.begin_answer(request.messages)
         response: ChatResponse = yield CallModel(request, model)
@@ -136,6 +139,8 @@ def _perform(
             if effect.message is not None:
                 yield from _show(request.record, path.end_answer(depth, effect.message.text))
             yield from _show(request.record, path.begin_tools())
+        if (gate := gate_of(request)) is not None:
+            effect = yield from gate.check_batch(effect)
         return (yield from _run_tools(effect, request.record))
     if isinstance(effect, Perform | Sleep | Emit):
         return (yield effect)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,10 +12,77 @@ from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
 from ..messages import Message, ToolMessage
 from ..tools.guard import DefinitionChange, ToolGuard, TurnGuard
-from .effects import AdvisorFlow, Effect, Emit, Perform
+from ..tools.tool_type import Tool
+from .effects import AdvisorFlow, Effect, Emit, Perform, RunTools
 from .state import LoopState
 
-__all__ = ["ToolGate", "filter_tools", "note_sent", "report_filter_failure", "withhold_changed_tools"]
+__all__ = [
+    "ToolGate",
+    "TurnGate",
+    "filter_tools",
+    "gate_of",
+    "note_sent",
+    "report_filter_failure",
+    "withhold_changed_tools",
+]
+
+
+class TurnGate:
+    """The guard of a turn at the two places that everything passes: the way to a model, and the way to the tools.
+
+    Advisors around and inside the loop, and loops of the application, pass it too. The loop has asked the filter about
+    the tools that it sends, so the gate only asks about the others.
+
+    Args:
+        guard: The guard of the loop of this chain.
+        request: The request of the turn. A loop of the application may send requests without its context.
+    """
+
+    def __init__(self, guard: ToolGuard, request: ChatRequest) -> None:
+        self._guard = guard
+        self._request = request
+        self._turn: TurnGuard | None = None
+        self._own_tools: Mapping[str, Tool] = {}
+        self._sent: frozenset[str] = frozenset()
+
+    def follow(self, turn: TurnGuard, own_tools: Mapping[str, Tool]) -> None:
+        """Use the guard of the loop's turn from now on. `own_tools` are the tools of the loop itself."""
+        self._turn = turn
+        self._own_tools = own_tools
+
+    def note_sent(self, tools: Sequence[Tool]) -> None:
+        """Note the tools that the loop sends."""
+        self._sent = frozenset(tool.identity for tool in tools)
+
+    def check_request(self, request: ChatRequest) -> Generator[Perform | Emit, Any, ChatRequest]:
+        """Return a request on its way to a model with the tools that the session may have."""
+        turn = self._turn_of(request)
+        if not turn.filters or all(tool.identity in self._sent for tool in request.tools):
+            return request
+        tools = yield Perform(
+            lambda: [tool for tool in request.tools if tool.identity in self._sent or turn.admits(tool)]
+        )
+        yield from report_filter_failure(turn)
+        return request if len(tools) == len(request.tools) else request.replace(tools=tools)
+
+    def check_batch(self, batch: RunTools) -> Generator[Perform | Emit, Any, RunTools]:
+        """Return a batch of calls with the tools that the session may have."""
+        turn = self._turn_of(batch.request)
+        called = {call.name for call in batch.calls} & batch.tools.keys()
+        asked = {name: batch.tools[name] for name in called if self._own_tools.get(name) is not batch.tools[name]}
+        if not turn.filters or not asked:
+            return batch
+        refused = yield Perform(lambda: {name for name, tool in asked.items() if not turn.admits(tool)})
+        yield from report_filter_failure(turn)
+        if not refused:
+            return batch
+        return replace(batch, tools={name: tool for name, tool in batch.tools.items() if name not in refused})
+
+    def _turn_of(self, request: ChatRequest) -> TurnGuard:
+        if self._turn is None:
+            has_context = request.context or request.session_id is not None or request.tenant_id is not None
+            self._turn = self._guard.open((request if has_context else self._request).tool_context())
+        return self._turn
 
 
 class ToolGate:
@@ -37,6 +105,9 @@ class ToolGate:
         if turn.filters:
             request = request.replace(tools=(yield Perform(lambda: turn.select(request.tools))))
             yield from report_filter_failure(turn)
+        if (gate := gate_of(request)) is not None:
+            gate.follow(turn, {})
+            gate.note_sent(request.tools)
         return (yield from self._send(request))
 
 
@@ -54,12 +125,19 @@ def filter_tools(state: LoopState, request: ChatRequest) -> Generator[Effect, An
     return request if len(tools) == len(request.tools) else request.replace(tools=tools)
 
 
+def gate_of(request: ChatRequest) -> TurnGate | None:
+    """Return the gate of the turn, or None if no client runs it."""
+    return None if request.record is None else request.record.notes.get(TurnGate)
+
+
 def note_sent(state: LoopState, outgoing: ChatRequest) -> None:
     """Remember the definitions that the session is sent, except those of the loop's own tools."""
+    if (gate := gate_of(state.request)) is not None:
+        gate.note_sent(outgoing.tools)
     state.guard.note_sent(tool for tool in outgoing.tools if state.own_tools.get(tool.name) is not tool)
 
 
-def report_filter_failure(guard: TurnGuard) -> Generator[Effect, Any, None]:
+def report_filter_failure(guard: TurnGuard) -> Generator[Emit, Any, None]:
     """Show an event if the filter failed since the last time."""
     if (failure := guard.take_failure()) is not None:
         yield Emit(ToolFilterFailed(*failure))

@@ -15,7 +15,7 @@ MAX_ROUNDS_WITHOUT_TOOL = 10
 """Number of rounds in a row without a tool run after which the model must answer."""
 
 MAX_ROUNDS_WITH_REJECTED_SEARCH = 2
-"""The same number if one of the calls was a search above the search limit."""
+"""Number of rounds since a tool ran last that had a search above its limit, or a search repeated too often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +25,8 @@ class ToolCallLimits:
     The defaults are 40 calls of one tool and 150 in total.
 
     A call that is rejected by a limit counts too. A model that only makes calls that do not run, for 10 rounds in a row
-    or for 2 rounds with a search above the search limit, is asked once more with tool calls switched off. If it still
-    calls tools, the turn ends.
+    or until 2 rounds had a search above the search limit or repeated too often, is asked once more with tool calls
+    switched off. If it still calls tools, the turn ends.
 
     Args:
         per_tool: Calls of each tool. None sets no limit.

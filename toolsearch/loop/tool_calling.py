@@ -25,7 +25,7 @@ from ..tools.tool_type import Tool
 from .call_counter import CallCounter
 from .effects import AdvisorFlow, Effect, Perform, RunTools, ToolBatchResult
 from .execution.long_results import add_read_tool, open_results
-from .guarding import filter_tools, note_sent, report_filter_failure, withhold_changed_tools
+from .guarding import filter_tools, gate_of, note_sent, withhold_changed_tools
 from .hooks import Hook, run_hook
 from .limits import ToolCallLimits
 from .resolver import ToolResolver, validate_resolver
@@ -297,6 +297,8 @@ class ToolCallingAdvisor:
         session = self.session_of(request)
         guard = self.guard.open(request.tool_context(), None if session is None else (request.tenant_id, session))
         state = LoopState(request, guard, resources, session=session)
+        if (gate := gate_of(request)) is not None:
+            gate.follow(guard, state.own_tools)
         if self.usage_limits is not None:
             state.budget = self.usage_limits.open(request, session)
             resources.callback(state.budget.settle)
@@ -353,11 +355,6 @@ class ToolCallingAdvisor:
                 answer = yield from run_hook(self.before_tool(state, outgoing, call), (str, type(None)), "before_tool")
                 if answer is not None:
                     answers[position] = ToolMessage.rejected(call, answer)
-        if state.guard.filters:
-            called = {call.name for call in calls} & tools.keys()
-            refused = yield Perform(lambda: [name for name in called if not state.may_have(tools[name])])
-            tools = {name: tool for name, tool in tools.items() if name not in refused}
-            yield from report_filter_failure(state.guard)
         batch: ToolBatchResult = yield RunTools(
             calls=tuple(calls),
             tools=tools,

@@ -16,6 +16,7 @@ from ..chat.responses import ChatResponse
 from ..chat.turn_record import TurnRecord, attach_response
 from ..observability.observer import ObservedRound, ObservedTurn, Observer, Span, start_span
 from ..text.logs import log_event
+from ..tools.guard import ToolGuard
 from ..tools.threads import ToolThreads
 from ..tools.tool_type import Tool
 from .advisor import Advisor
@@ -23,6 +24,7 @@ from .chain import Chain, Operation, run_chain
 from .clock import Clock
 from .effects import Perform, RunTools
 from .execution.listeners import find_listeners
+from .guarding import TurnGate
 from .streaming.chunk_path import ChunkPath
 
 __all__ = ["Turn"]
@@ -52,6 +54,7 @@ class Turn:
         streaming: Whether the text is streamed to the caller.
         observer: Receives the turn and its rounds.
         threads: The worker threads of sync tools; by default those of the process.
+        guard: The guard that holds for every request and every tool call of the turn. None admits every tool.
 
     Attributes:
         response: The response of the turn, or None until the turn is over.
@@ -70,6 +73,7 @@ class Turn:
         streaming: bool,
         observer: Observer | None = None,
         threads: ToolThreads | None = None,
+        guard: ToolGuard | None = None,
     ) -> None:
         self.model = model
         self.threads = threads
@@ -80,6 +84,8 @@ class Turn:
         self.response: ChatResponse | None = None
         self.listeners = find_listeners(advisors)
         self.record = TurnRecord()
+        if guard is not None:
+            self.record.notes[TurnGate] = TurnGate(guard, request)
         self._error: Exception | None = None
         self._rounds = 0
         self._unknown_tools: set[str] = set()
