@@ -170,7 +170,8 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
     def finalize_loop(self, state: LoopState, response: ChatResponse) -> ChatResponse:
         """Report what tool search did, and note in the last message which tools are revealed, if that changed."""
         turn: AdvisorTurn = state.extra[_TURN]
-        return turn.mark(response).replace(tool_search=turn.report())
+        # Memory outside the loop only stores the last message.
+        return turn.mark(response, is_alone=state.memory is None).replace(tool_search=turn.report())
 
     def _open(self, request: ChatRequest, state: LoopState) -> AdvisorTurn:
         """Begin the turn. Building an index can block."""

@@ -68,10 +68,10 @@ class AdvisorTurn:
         output, _ = self._messages.count([response.message])
         self._ledger.add_response(only_searched=only_searched, output=output)
 
-    def mark(self, response: ChatResponse) -> ChatResponse:
+    def mark(self, response: ChatResponse, *, is_alone: bool = False) -> ChatResponse:
         """Add to the last message what other processes have to know and the conversation does not show yet."""
         last = response.message
-        marked = self.disclosure.mark(last)
+        marked = self.disclosure.mark(last, is_alone=is_alone)
         if marked is last:
             return response
         messages = [marked if message is last else message for message in response.messages]

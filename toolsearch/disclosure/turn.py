@@ -78,7 +78,7 @@ class DisclosureTurn:
         self._pinned_tools = frozenset(self._tool(name).identity for name in pinned if name in tools)
         self._reveals = Reveals(self._record, settings, self._pinned_tools, self._may_have_tool)
         self._shown = self._record.shown  # what the conversation shows
-        self._scope = scope
+        self._scope = self._first_scope = scope
         self._kept_offer = kept  # of the session before this turn
 
     @property
@@ -180,15 +180,20 @@ class DisclosureTurn:
         found = ((name, self.tools.find(name) or self.tools.get(name)) for name in revealed)
         self.restore(name for name, tool in found if tool is not None and tool.identity not in known)
 
-    def mark(self, message: AssistantMessage) -> AssistantMessage:
+    def mark(self, message: AssistantMessage, *, is_alone: bool = False) -> AssistantMessage:
         """Return an answer of the model with what other processes have to know and the conversation does not show yet.
 
         That are the tools revealed now (`AssistantMessage.revealed`) and the offer (`AssistantMessage.scope`). Store
         it in the place of `message`: the conversation counts as showing them from now on.
+
+        Args:
+            message: The answer.
+            is_alone: Whether earlier answers of the turn may not be stored, so that their marks do not count.
         """
-        if self.offer.tools and (scope := scope_of(self.offer)) != self._scope:
+        scope_shown, shown = (self._first_scope, self._record.shown) if is_alone else (self._scope, self._shown)
+        if self.offer.tools and (scope := scope_of(self.offer)) != scope_shown:
             message, self._scope = replace(message, scope=scope), scope
-        if (revealed := self._record.revealed) != self._shown:
+        if (revealed := self._record.revealed) != shown:
             message, self._shown = replace(message, revealed=revealed), revealed
         return message
 
