@@ -641,6 +641,22 @@ def test_ids_of_every_model_become_unique(ids: Sequence[str], method: str) -> No
     assert answered == unique
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", [ToolCallingAdvisor, ToolSearchAdvisor])
+def test_an_id_of_an_earlier_round_is_not_used_again(kind: type, method: str) -> None:
+    """Some servers number the calls of every answer from 0. An approval noted by id must mean one call."""
+    bank = Bank()
+    steps: list[Any] = [[ToolCall("call_0", "get_mail", f'{{"n": {n}}}')] for n in range(3)]
+    model = ScriptedChatModel([*steps, "ok"])
+    options: dict[str, Any] = {"run_unrevealed": True} if kind is ToolSearchAdvisor else {}
+    run(ChatClient(model, tools=bank.tools, advisors=[kind(**options)]), model, bank, method)
+    sent = model.requests[-1].messages
+    calls = [call.id for message in sent if isinstance(message, AssistantMessage) for call in message.tool_calls]
+    assert calls[0] == "call_0"
+    assert len(set(calls)) == 3
+    assert [message.tool_call_id for message in sent if isinstance(message, ToolMessage)] == calls
+
+
 class Gate:
     """An application's own loop: it is not a subclass, and asks before `delete_all`."""
 
