@@ -40,6 +40,7 @@ def test_a_round_is_repeated_and_tools_are_not(ask: Ask) -> None:
         ([ProviderError("wrong key", status=401)], 3, []),
         ([ProviderError("repeated", retryable=True, retried=True)], 3, []),
         ([ProviderError("long", retryable=True, retry_after=61)], 3, []),
+        ([ProviderError("past", retryable=True, retry_after=-5), ProviderError("wrong", status=400)], 3, [0.0]),
         ([BUSY, ProviderError("wrong", status=400)], 3, [1.0]),
         ([ConfigurationError("a mistake")], 3, []),
     ],

@@ -22,6 +22,7 @@ from toolsearch import (
     Tool,
     ToolCall,
     ToolCallingAdvisor,
+    ToolCallLimits,
     ToolMessage,
     ToolSearchAdvisor,
     UserMessage,
@@ -409,6 +410,45 @@ def test_a_change_is_seen_without_an_advisor(caplog: pytest.LogCaptureFixture) -
     assert sum("tool_definition_changed" in message for message in caplog.messages) == 1
 
 
+@SEARCHES
+@pytest.mark.parametrize("made", ["for each call", "once, for new clients", "once, for one client"])
+def test_an_advisor_of_the_call_sees_changes_too(search: bool, made: str) -> None:
+    fun = Server("fun", "joke")
+    models: list[ScriptedChatModel] = []
+
+    def loop() -> Any:
+        if search:
+            return ToolSearchAdvisor("regex", pinned=["joke"], on_definition_changed="withhold")
+        return ToolCallingAdvisor(on_definition_changed="withhold")
+
+    def client() -> ChatClient:
+        models.append(ScriptedChatModel(["Hi."] * 3))
+        return ChatClient(models[-1], tools=[fun])
+
+    kept_client, kept_loop = client(), loop()
+    for tools in (["joke"], [fun.tool("joke", EVIL)], [fun.tool("joke", EVIL)]):
+        fun.list(*tools)
+        caller = client() if "new clients" in made else kept_client
+        caller.call("Hi", session_id="ann", advisors=[loop() if "each call" in made else kept_loop])
+    sent = [tool.description for model in models for request in model.requests for tool in request.tools]
+    assert [text for text in sent if text in ("joke.", EVIL)] == ["joke."]
+
+
+@pytest.mark.parametrize("key", ["pay", "bank::pay"])
+def test_limits_follow_the_identity(key: str) -> None:
+    bank, fun = Server("bank", "pay"), Server("fun", "joke")
+    for limits, runs in (
+        (ToolCallLimits(overrides={key: 1}), 1),
+        (ToolCallLimits(per_tool=1, exempt=[key]), 3),
+        (ToolCallLimits(per_tool=1, overrides={key: 2, "fun::pay": 9}), 2),
+        (ToolCallLimits(per_tool=1, exempt=["fun::pay"]), 1),
+    ):
+        bank.ran.clear()
+        model = ScriptedChatModel([*[[("pay", {"n": n})] for n in range(3)], "Done."])
+        ChatClient(model, tools=[bank, fun], advisors=[ToolCallingAdvisor(limits=limits)]).call("Pay")
+        assert len(bank.ran) == runs
+
+
 def test_pinned_and_upfront_tools_are_compared() -> None:
     for options in ({"pinned": ["joke"]}, {"reveal_upfront": 1}, {"reveal_all_below": 10_000}):
         turns = Turns(search=True, rule="withhold", **options)
@@ -434,7 +474,6 @@ def test_own_functions_may_change_with_a_release() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="starts servers")
 def test_rules_by_name_hold_whatever_other_servers_list(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("mcp")
-    from toolsearch import ToolCallLimits
     from toolsearch.mcp import McpTools, StdioServer
 
     def write(server: str, *tools: str) -> StdioServer:

@@ -323,6 +323,8 @@ def test_secret_is_never_shown(show: Callable[[Any], str]) -> None:
 def test_secret_is_not_written_by_pickle_or_json() -> None:
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(Secret(SECRET))
+    with pytest.raises(TypeError, match="no state"):
+        Secret(SECRET).__getstate__()
     with pytest.raises(TypeError):
         json.dumps(Secret(SECRET))
     assert SECRET not in json.dumps({"key": Secret(SECRET)}, default=str)

@@ -109,6 +109,6 @@ class Retry:
         if not error.retryable or error.retried or attempt >= self.attempts:
             return None
         if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= self.max_delay else None
+            return max(0.0, error.retry_after) if error.retry_after <= self.max_delay else None
         delay = min(self.max_delay, self.base_delay * 2.0 ** min(attempt - 1, 64))
         return delay * (1 - self.jitter * random.random())  # noqa: S311

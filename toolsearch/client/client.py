@@ -349,7 +349,10 @@ class ChatClient:
             memory=create_inner_memory(chain),
         )
         listing = partial(self._listing.current, tools) if blocks else None
-        return _Prepared(request, chain, listing, built.loop, built.guard)
+        is_of_call = built.loop is not self._default_loop and built.loop not in self.advisors
+        # An advisor that is made for each call does not know what the sessions of the client were sent.
+        guard = built.guard.remembering(self._default_loop.guard.watch) if is_of_call else built.guard
+        return _Prepared(request, chain, listing, built.loop, guard)
 
     def _execution(self, prepared: _Prepared) -> tuple[Turn, BatchExecution]:
         execution = BatchExecution(prepared.loop)

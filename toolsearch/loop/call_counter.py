@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -47,8 +47,14 @@ class CallCounter:
             self._keys = list(map(_key, calls))
             self.end_round(results)
 
-    def begin_round(self, calls: Sequence[ToolCall]) -> tuple[dict[int, ToolMessage], ReachedLimit | None]:
+    def begin_round(
+        self, calls: Sequence[ToolCall], identities: Mapping[str, str] | None = None
+    ) -> tuple[dict[int, ToolMessage], ReachedLimit | None]:
         """Count the calls of a round.
+
+        Args:
+            calls: The calls.
+            identities: The identities of the tools by name, for limits that are given by identity.
 
         Returns:
             The answers to calls that must not run, by position. The limit that ends the turn, or None.
@@ -57,7 +63,7 @@ class CallCounter:
         ends = self.exhausted
         self._keys = list(map(_key, calls))
         for position, call in enumerate(calls):
-            limit = self._exceeded_limit(call.name)
+            limit = self._exceeded_limit(call.name, (identities or {}).get(call.name))
             self._counts[call.name] += 1
             text = f"Not run: {limit}." if limit is not None else self._describe_repeat(call, self._keys[position])
             if limit is not None and self._limits.on_limit == "end":
@@ -112,8 +118,8 @@ class CallCounter:
         limit, repeats = self._limits.max_repeats, self._repeats.get(key)
         return 0 if limit is None or repeats is None or repeats.rounds < limit - 1 else repeats.rounds
 
-    def _exceeded_limit(self, name: str) -> ReachedLimit | None:
-        limit, total = self._limits.of(name), self._limits.total
+    def _exceeded_limit(self, name: str, identity: str | None) -> ReachedLimit | None:
+        limit, total = self._limits.of(name, identity), self._limits.total
         if limit is not None and self._counts[name] >= limit:
             return ReachedLimit("calls_per_tool", limit, name)
         if total is not None and self._counts.total() >= total:

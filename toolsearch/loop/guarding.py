@@ -39,7 +39,7 @@ class TurnGate:
     """
 
     def __init__(self, guard: ToolGuard, request: ChatRequest) -> None:
-        self._guard = guard
+        self.guard = guard
         self._request = request
         self._turn: TurnGuard | None = None
         self._own_tools: Mapping[str, Tool] = {}
@@ -81,7 +81,7 @@ class TurnGate:
     def _turn_of(self, request: ChatRequest) -> TurnGuard:
         if self._turn is None:
             has_context = request.context or request.session_id is not None or request.tenant_id is not None
-            self._turn = self._guard.open((request if has_context else self._request).tool_context())
+            self._turn = self.guard.open((request if has_context else self._request).tool_context())
         return self._turn
 
 

@@ -31,8 +31,8 @@ class ToolCallLimits:
     Args:
         per_tool: Calls of each tool. None sets no limit.
         total: Calls of all tools. None sets no limit.
-        overrides: Other limits for single tools, by name. None sets no limit.
-        exempt: Names of tools without a limit of their own. Their calls count toward `total`.
+        overrides: Other limits for single tools, by name or by identity (``"bank::pay"``). None sets no limit.
+        exempt: Names or identities of tools without a limit of their own. Their calls count toward `total`.
         on_limit: ``"end"`` ends the turn with the finish reason ``tool_call_limit`` and `ChatResponse.limit`.
             ``"answer"`` answers the call with a sentence about the limit, and the turn goes on.
         max_repeats: A call with the same name and arguments in this many rounds in a row is answered instead of run,
@@ -74,9 +74,12 @@ class ToolCallLimits:
         if isinstance(self.exempt, str):
             raise ConfigurationError(f"exempt must be a list of tool names; write exempt=[{self.exempt!r}]")
 
-    def of(self, name: str) -> int | None:
-        """Return the limit of the tool `name`; None means no limit."""
-        return None if name in self.exempt else self.overrides.get(name, self.per_tool)
+    def of(self, name: str, identity: str | None = None) -> int | None:
+        """Return the limit of the tool `name` with this `Tool.identity`; None means no limit."""
+        if name in self.exempt or identity in self.exempt:
+            return None
+        limit = self.overrides.get(name, self.per_tool)
+        return limit if identity is None else self.overrides.get(identity, limit)
 
 
 def _validate_integer(name: str, value: object) -> None:

@@ -295,9 +295,11 @@ class ToolCallingAdvisor:
 
     def _create_state(self, request: ChatRequest, resources: ExitStack) -> LoopState:
         session = self.session_of(request)
-        guard = self.guard.open(request.tool_context(), None if session is None else (request.tenant_id, session))
+        gate = gate_of(request)
+        rule = self.guard if gate is None else gate.guard  # with the memory of the client, for an advisor of one call
+        guard = rule.open(request.tool_context(), None if session is None else (request.tenant_id, session))
         state = LoopState(request, guard, resources, session=session)
-        if (gate := gate_of(request)) is not None:
+        if gate is not None:
             gate.follow(guard, state.own_tools)
         if self.usage_limits is not None:
             state.budget = self.usage_limits.open(request, session)
@@ -333,7 +335,6 @@ class ToolCallingAdvisor:
         self, state: LoopState, outgoing: ChatRequest, calls: Sequence[ToolCall], counter: CallCounter
     ) -> Generator[Effect, Any, ToolBatchResult]:
         """Run the calls that may run and answer the others."""
-        answers, limit = counter.begin_round(calls)
         tools = {tool.name: tool for tool in outgoing.tools} if state.executable is None else dict(state.executable)
         if self._resolver is not None:
             state.resolved = yield Perform(partial(_resolve, self._resolver, state.request, calls))
@@ -341,6 +342,8 @@ class ToolCallingAdvisor:
         if READ_TOOL in state.own_tools:
             tools[READ_TOOL] = state.own_tools[READ_TOOL]
         state.runnable = tools
+        called = {call.name for call in calls} & tools.keys()
+        answers, limit = counter.begin_round(calls, {name: tools[name].identity for name in called})
         unknown: frozenset[int] = frozenset()
         if state.intercept is not None:
             # It can be slow: to find the closest names among thousands, or to ask a person.

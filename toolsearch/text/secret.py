@@ -74,6 +74,9 @@ class Secret:
     def __deepcopy__(self, memo: dict[int, Any]) -> Secret:
         return self
 
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("a Secret has no state to store; pass the string that reveal() returns")
+
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("a Secret cannot be pickled; pass the string that reveal() returns")
 

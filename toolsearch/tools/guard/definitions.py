@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 from weakref import WeakValueDictionary
@@ -88,6 +89,7 @@ class _SessionTable:
     def __init__(self) -> None:
         self._tenants: dict[Hashable, OrderedDict[Hashable, _Session]] = {}
         self._count = 0
+        self.stored = 0  # fingerprints of all sessions; not less than the true number
 
     def __len__(self) -> int:
         return self._count
@@ -150,8 +152,15 @@ class DefinitionWatch:
         self._nothing = _Sent({})
         self._shared: WeakValueDictionary[bytes, _Sent] = WeakValueDictionary()
         self._sessions = _SessionTable()
-        self._stored = 0  # fingerprints; not less than the true number
         self._lock = new_lock()
+        self._also: DefinitionWatch | None = None  # remembers the same sessions
+
+    def with_rule_of(self, other: DefinitionWatch) -> DefinitionWatch:
+        """Return a watch with the rule of another one, and with the sessions of both."""
+        shared = copy(self)
+        shared._rule = other._rule
+        shared._also = other
+        return shared
 
     @property
     def is_slow(self) -> bool:
@@ -204,7 +213,9 @@ class DefinitionWatch:
         """Remember the definitions that the session is sent, unless it was sent the tools before."""
         if session is None:
             return
-        known, _ = self._known(session)
+        if self._also is not None:
+            self._also.note_sent(session, tools := tuple(tools))
+        known, _ = self._own(session)
         new = {tool.identity: tool.fingerprint for tool in tools if tool.identity not in known}
         if new:
             with self._lock:
@@ -220,6 +231,13 @@ class DefinitionWatch:
 
     def _known(self, session: Hashable | None) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Return the fingerprints that a session was sent, and those that were refused."""
+        sent, refused = self._own(session)
+        if self._also is None:
+            return sent, refused
+        also_sent, also_refused = self._also._known(session)
+        return {**sent, **also_sent}, {**refused, **also_refused}
+
+    def _own(self, session: Hashable | None) -> tuple[Mapping[str, str], Mapping[str, str]]:
         with self._lock:
             entry = None if session is None else self._sessions.get(session)
             return ({}, {}) if entry is None else (entry.sent.fingerprints, dict(entry.refused))
@@ -235,6 +253,8 @@ class DefinitionWatch:
         """Remember the decisions about a session's tools."""
         if session is None or not changes:
             return
+        if self._also is not None:
+            self._also._remember(session, changes)
         with self._lock:
             entry = self._entry(session)
             sent = dict(entry.sent.fingerprints)
@@ -258,15 +278,15 @@ class DefinitionWatch:
         if sent is None:
             newest = list(fingerprints.items())[-_MAX_TOOLS_OF_A_SESSION:]
             sent = self._shared[key] = _Sent(dict(newest))
-            self._stored += len(newest)
+            self._sessions.stored += len(newest)
             self._evict_surplus()
         return sent
 
     def _evict_surplus(self) -> None:
         """Forget the sessions used least recently while all together were sent too many definitions."""
-        while self._stored > _MAX_FINGERPRINTS:
-            self._stored = sum(len(sent.fingerprints) for sent in self._shared.values())
-            if self._stored <= _MAX_FINGERPRINTS or len(self._sessions) <= 1:
+        while self._sessions.stored > _MAX_FINGERPRINTS:
+            self._sessions.stored = sum(len(sent.fingerprints) for sent in self._shared.values())
+            if self._sessions.stored <= _MAX_FINGERPRINTS or len(self._sessions) <= 1:
                 return
             for _ in range(len(self._sessions) // 10 + 1):
                 self._sessions.drop_oldest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
 from typing import NamedTuple, TypeAlias
 
 from ...messages import ToolVersion
@@ -69,6 +70,12 @@ class ToolGuard:
             validate_predicate(tool_filter, "tool_filter", "tool", "context")
         self._filter = tool_filter
         self.watch = DefinitionWatch(on_definition_changed)
+
+    def remembering(self, watch: DefinitionWatch) -> ToolGuard:
+        """Return this guard with the sessions that `watch` remembers, for an advisor that is made for one call."""
+        guard = copy(self)
+        guard.watch = watch.with_rule_of(self.watch)
+        return guard
 
     @property
     def filters(self) -> bool:
