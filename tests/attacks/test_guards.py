@@ -593,6 +593,27 @@ def test_a_failed_filter_is_logged_and_reported_once_a_turn(caplog: pytest.LogCa
         assert [record.levelname for record in caplog.records if "tool_filter_failed" in record.message] == ["ERROR"]
 
 
+@pytest.mark.parametrize("tool_calling", [True, False])
+@pytest.mark.parametrize("kind", [ToolCallingAdvisor, ToolSearchAdvisor])
+def test_a_filter_that_fails_in_several_places_is_reported_once(
+    kind: type, tool_calling: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The filter fails where the loop asks it, and for a tool that an inner advisor adds."""
+
+    class Adds:
+        order = 500
+
+        def advise(self, request: ChatRequest) -> Any:
+            return (yield request.replace(tools=(*request.tools, *Bank().tools)))
+
+    advisors = [kind(tool_filter=raises), Adds()]
+    client = ChatClient(called(), tools=Bank().tools, advisors=advisors, tool_calling=tool_calling)
+    with client.stream("go") as stream:
+        failures = [event for event in stream.events() if isinstance(event, ToolFilterFailed)]
+    assert len(failures) == 1
+    assert sum("tool_filter_failed" in message for message in caplog.messages) == 1
+
+
 def test_a_call_is_told_apart_by_id_and_name() -> None:
     """A result of one call never answers, or opens the way for, another call with the same id."""
     bank = Bank()
@@ -618,6 +639,22 @@ def test_an_ambiguous_call_does_not_run(results: list[ToolMessage]) -> None:
     batch = ChatClient(called(), tools=bank.tools).run_tools(messages=[UserMessage("go"), asked, *results])
     assert bank.ran == []
     assert [message.ran for message in batch.messages] == [False, False]
+
+
+@pytest.mark.parametrize("answered", ["get_mail", "send_mail"])
+def test_a_dict_that_answers_one_of_two_calls_with_one_id_must_name_its_tool(answered: str) -> None:
+    """In OpenAI's form a result has an id only, so a declined call could run in the place of the other one."""
+    bank = Bank()
+    functions = [{"name": name, "arguments": "{}"} for name in ("get_mail", "send_mail")]
+    calls = [{"id": "1", "type": "function", "function": function} for function in functions]
+    declined = {"role": "tool", "tool_call_id": "1", "content": "declined"}
+    messages: list[Any] = [{"role": "assistant", "content": "", "tool_calls": calls}]
+    client = ChatClient(called(), tools=bank.tools)
+    with pytest.raises(ConfigurationError, match="must name its tool"):
+        client.run_tools(messages=[*messages, declined])
+    assert bank.ran == []
+    client.run_tools(messages=[*messages, {**declined, "name": answered}])
+    assert bank.ran == [name for name in ("get_mail", "send_mail") if name != answered]
 
 
 def test_a_result_of_an_unknown_call_is_an_error() -> None:

@@ -38,16 +38,19 @@ def coerce_messages(messages: Iterable[MessageLike]) -> list[Message]:
     if not isinstance(messages, Iterable) or isinstance(cast("object", messages), str):
         raise ConfigurationError(f"messages must be a list of messages, got {short_repr(messages)}")
     coerced: list[Message] = []
-    names: dict[str, str] = {}  # of the calls so far; a result in OpenAI's form does not name its tool
+    names: dict[str, set[str]] = {}  # of the calls so far; a result in OpenAI's form does not name its tool
     for number, given in enumerate(collect_finite(messages, "messages")):
         message = given if isinstance(given, _MESSAGE_TYPES) else _read(given, f"messages[{number}]", names)
         if isinstance(message, AssistantMessage):
-            names.update((call.id, call.name) for call in message.tool_calls)
+            of_message: dict[str, set[str]] = {}
+            for call in message.tool_calls:
+                of_message.setdefault(call.id, set()).add(call.name)
+            names |= of_message
         coerced.append(message)
     return coerced
 
 
-def _read(value: object, place: str, names: Mapping[str, str]) -> Message:
+def _read(value: object, place: str, names: Mapping[str, set[str]]) -> Message:
     if not isinstance(value, Mapping):
         expected = "a SystemMessage, UserMessage, AssistantMessage, ToolMessage or dict"
         raise ConfigurationError(f"{place} must be {expected}, got {short_repr(value)}")
@@ -94,9 +97,15 @@ def _read_call(value: object, place: str) -> ToolCall:
     )
 
 
-def _read_result(value: Mapping[str, Any], place: str, names: Mapping[str, str]) -> ToolMessage:
+def _read_result(value: Mapping[str, Any], place: str, names: Mapping[str, set[str]]) -> ToolMessage:
     call_id = _string(value.get("tool_call_id"), f"{place}.tool_call_id")
-    name = value.get("name", names.get(call_id))
+    known = names.get(call_id, set())
+    if "name" not in value and len(known) > 1:
+        raise ConfigurationError(
+            f"{place} must name its tool, because several calls have the id {short_repr(call_id)}; write the 'name' of "
+            f"the tool too: {' or '.join(map(repr, sorted(known)))}"
+        )
+    name = value.get("name", next(iter(known), None))
     if not isinstance(name, str):
         raise ConfigurationError(
             f"{place}.tool_call_id must be the id of an earlier tool call, got {short_repr(call_id)}; "

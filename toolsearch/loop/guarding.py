@@ -91,16 +91,19 @@ class ToolGate:
     Args:
         guard: The filter of the loop.
         order: The position of the loop in the chain.
-        send: Function that sends a request within the budgets of the loop. By default the request is sent as it is.
+        send: Function that filters and sends a request within the budgets of the loop. By default the request is sent
+            with the tools that `guard` admits.
     """
 
     def __init__(self, guard: ToolGuard, order: int, send: Callable[[ChatRequest], AdvisorFlow] | None = None) -> None:
         self.guard = guard
         self.order = order
-        self._send = send or _send
+        self._send = send
 
     def advise(self, request: ChatRequest) -> AdvisorFlow:
         """Send the tools that the session may have, and return the answer of the model, with its tool calls."""
+        if self._send is not None:
+            return (yield from self._send(request))
         turn = self.guard.open(request.tool_context())
         if turn.filters:
             request = request.replace(tools=(yield Perform(lambda: turn.select(request.tools))))
@@ -108,12 +111,8 @@ class ToolGate:
         if (gate := gate_of(request)) is not None:
             gate.follow(turn, {})
             gate.note_sent(request.tools)
-        return (yield from self._send(request))
-
-
-def _send(request: ChatRequest) -> AdvisorFlow:
-    response: ChatResponse = yield request
-    return response
+        response: ChatResponse = yield request
+        return response
 
 
 def filter_tools(state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:

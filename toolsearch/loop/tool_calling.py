@@ -236,7 +236,8 @@ class ToolCallingAdvisor:
                 return end_by_limit(limit)
             if state.session is not None:
                 self._open_results(state, request.messages)
-            outgoing = yield from withhold_changed_tools(state.guard, request, state.earlier)
+            outgoing = yield from filter_tools(state, request)
+            outgoing = yield from withhold_changed_tools(state.guard, outgoing, state.earlier)
             outgoing = yield from add_read_tool(state, outgoing, self.tools_before_read_tool)
             note_sent(state, outgoing)
             response: ChatResponse = yield outgoing
