@@ -274,3 +274,22 @@ def test_a_static_resolver_asks_its_providers_when_a_name_is_looked_up() -> None
     assert resolver.resolve("ping") is listed[0]
     with pytest.raises(ConfigurationError):
         StaticToolResolver([look, look])
+
+
+def test_run_tools_runs_searches(ask: Ask) -> None:
+    """The next request sends what a search finds. A tool that the filter rejects is not found."""
+    steps = [[("tool_search", {"query": "pay an amount"}), ("look", {})], "Done."]
+    model = ScriptedChatModel(steps)
+    advisor = ToolSearchAdvisor(
+        "bm25", should_continue=lambda response: False, tool_filter=lambda tool, context: tool.name != "pay_back"
+    )
+    pay_back = Tool("pay_back", "Pay back an amount.")
+    client = ChatClient(model, tools=[pay, pay_back, look], advisors=[advisor])
+    messages: list[Message] = [UserMessage("Pay.")]
+    messages += ask(client, messages=messages, session_id="s").response.messages
+    results = client.run_tools(messages=messages, session_id="s").messages
+    messages += results
+    assert [(message.is_error, message.text.count("- pay:")) for message in results] == [(False, 1), (False, 0)]
+    assert "pay_back" not in results[0].text
+    ask(client, messages=messages, session_id="s")
+    assert [tool.name for tool in model.requests[-1].tools][:2] == ["tool_search", "pay"]

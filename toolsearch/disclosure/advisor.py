@@ -152,6 +152,15 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             return request.replace(messages=_add_instructions(request.messages, self.instructions))
         return request
 
+    def initialize_batch(
+        self, state: LoopState, request: ChatRequest, calls: Sequence[ToolCall]
+    ) -> Generator[Effect, Any, None]:
+        """Open the session's turn if a call searches. The next request sends what it finds."""
+        if any(call.name == SEARCH_TOOL for call in calls):
+            turn: AdvisorTurn = yield Perform(partial(self._open, request, state))
+            state.resources.push(partial(_end_turn, turn, False))
+            state.executable = turn.executable
+
     def before_call(self, state: LoopState, request: ChatRequest) -> Generator[Effect, Any, ChatRequest]:
         """Send the search tool, pinned tools and revealed tools, in the order in which they were revealed."""
         turn: AdvisorTurn = state.extra[_TURN]

@@ -226,7 +226,14 @@ class ToolCallingAdvisor:
             allowed = yield from filter_tools(state, request)
             allowed = yield from withhold_changed_tools(state.guard, allowed, state.earlier)
             allowed = yield from add_read_tool(state, allowed, self.tools_before_read_tool)
+            yield from self.initialize_batch(state, allowed, calls)
             return (yield from self._run_tools(state, allowed, calls, CallCounter(self.limits, request.messages)))
+
+    def initialize_batch(
+        self, state: LoopState, request: ChatRequest, calls: Sequence[ToolCall]
+    ) -> Generator[Effect, Any, None]:
+        """Prepare for a batch outside of the loop. The default does nothing."""
+        yield from ()
 
     def send_once(self, request: ChatRequest) -> AdvisorFlow:
         """Send one request within the budgets, for applications that drive the rounds themselves."""
