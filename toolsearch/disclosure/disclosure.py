@@ -14,6 +14,7 @@ from ..indexes.reference import ToolReference
 from ..messages import Message, SearchScope
 from ..text.logs import log_event
 from ..tools.guard import ask_strictly
+from .history import count_searches
 from .offers import Offer, exceeds, find_scope, make_offer, offer_of, revise_offer
 from .sessions.record import SessionRecord
 from .sessions.session_index import SessionToolIndex
@@ -82,8 +83,9 @@ class Disclosure:
             withheld: Identities of tools that exist, but that the session may not have now. They keep their place.
             tokens: Tokens of all definitions, for `reveal_all_below`.
             text: The user's words, for `reveal_upfront`.
-            continues: Whether this goes on with a turn of the user, for example with results of its tools. What was
-                decided about a catalog that has grown since then is revised with the user's next turn.
+            continues: Whether this goes on with a turn of the user, for example with results of its tools. Its searches
+                so far count toward `max_searches`. What was decided about a catalog that has grown since then is
+                revised with the user's next turn.
             fingerprint: Returns the digest of a tool's definition by name. By default, the digest of the reference.
 
         Raises:
@@ -103,8 +105,9 @@ class Disclosure:
             if revised:
                 facts = {"reason": revised, "tools": len(tools), "searches": not offer.reveals_all}
                 log_event(logger, logging.INFO, "offer_revised", facts)
+            before = count_searches(conversation) if continues else 0
             turn = DisclosureTurn(
-                self.settings, lease, tools, offer, tuple(pinned), _Rule(allows), fingerprint, scope, kept
+                self.settings, lease, tools, offer, tuple(pinned), _Rule(allows), fingerprint, scope, kept, before
             )
             turn.merge(conversation, revealed=revealed, withheld=withheld)
             turn.restore(record.take_restored())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from ..chat.tokens import TokenCounter
 from ..messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -16,7 +16,7 @@ from .sessions.record import SessionRecord
 from .sessions.tool_set import ToolSet
 from .settings import DisclosureSettings
 
-__all__ = ["MessageTokens", "names_listed_in", "replay_reveals"]
+__all__ = ["MessageTokens", "count_searches", "names_listed_in", "replay_reveals"]
 
 MAX_COUNTED_CHARACTERS = 20_000
 """Maximum length of a text that is counted whole. Counting happens on the event loop."""
@@ -100,6 +100,12 @@ def _found_by(message: ToolMessage) -> tuple[str, ...] | None:
     if message.revealed is not None or message.is_error:
         return message.revealed
     return names_listed_in(message.text) or None
+
+
+def count_searches(conversation: Sequence[Message]) -> int:
+    """Return the number of searches that ran since the last message of the user."""
+    turn = takewhile(lambda message: not isinstance(message, UserMessage), reversed(conversation))
+    return sum(isinstance(message, ToolMessage) and message.name == SEARCH_TOOL and message.ran for message in turn)
 
 
 def names_listed_in(text: str) -> tuple[str, ...]:

@@ -63,11 +63,13 @@ class DisclosureTurn:
         fingerprint: Callable[[str], str] | None = None,
         scope: SearchScope | None = None,
         kept: Offer | None = None,
+        searches_before: int = 0,
     ) -> None:
         self.tools = tools
         self.offer = offer
         self.searches: list[SearchRecord] = []
         self.settings = settings
+        self._searches_before = searches_before  # in earlier requests of the same turn of the user
         self._lease = lease
         self._record = lease.session
         self._pinned = pinned
@@ -112,7 +114,7 @@ class DisclosureTurn:
             category: A source or tag that all results must have.
         """
         limit = self.settings.max_searches
-        if limit is not None and len(self.searches) >= limit:
+        if limit is not None and self._searches_before + len(self.searches) >= limit:
             return RevealingText(sentences.budget_used_up(limit), None)
         asked = (" ".join(query.casefold().split()), (category or "").casefold())
         if asked in self._results:
