@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from .bm25.index import Bm25ToolIndex
 from .hybrid.index import HybridToolIndex
+from .learning.example import ToolExample
+from .learning.searcher import with_examples
 from .protocols import (
     CachingEmbedder,
     DegradableSearcher,
@@ -43,6 +45,7 @@ __all__ = [
     "RegexToolIndex",
     "SearchMetadata",
     "SentenceTransformerEmbedder",
+    "ToolExample",
     "ToolHit",
     "ToolIndex",
     "ToolReference",
@@ -50,4 +53,5 @@ __all__ = [
     "ToolSearcher",
     "VectorToolIndex",
     "resolve_index",
+    "with_examples",
 ]
