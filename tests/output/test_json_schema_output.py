@@ -95,3 +95,24 @@ def test_an_invalid_schema_is_refused_before_anything_is_sent(schema: dict[str, 
     with pytest.raises(ConfigurationError, match=problem):
         ChatClient(model).call("Hi", output_type=schema)
     assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    ("output_type", "answer", "output"),
+    [
+        (int, "```json\n3\n```", 3),
+        (bool, "```\ntrue\n```", True),
+        ({"type": "integer"}, "````json\n\n3\n````", 3),
+        ({"type": "string"}, '```json\n"a"\n```', "a"),
+        ({"type": "string"}, "```json\n3\n```", "3"),
+        ({"type": ["string", "null"]}, "```json\nnull\n```", None),
+        ({"enum": ["a", "b"]}, '```json\n"a"\n```', "a"),
+        ({"enum": ["a", "b"]}, "**a**.", "a"),
+        ({"type": "string"}, "It rains.", "It rains."),
+        ({"type": "string"}, "Write `a` or *b*.", "Write `a` or *b*."),
+        ({"type": "string"}, "```py\nx = 1\n```\nor\n```py\ny = 1\n```", "```py\nx = 1\n```\nor\n```py\ny = 1\n```"),
+    ],
+)
+def test_scalars_are_read_from_fences_and_texts_stay_whole(output_type: Any, answer: str, output: object) -> None:
+    client = ChatClient(ScriptedChatModel([answer]))
+    assert client.call("?", output_type=output_type).output == output

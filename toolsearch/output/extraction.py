@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 from .reasoning import remove_reasoning
 
-__all__ = ["JsonCandidate", "JsonSearch", "fenced_blocks", "unfenced"]
+__all__ = ["JsonCandidate", "JsonSearch", "fenced_blocks", "unfenced", "without_outer_fence"]
 
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)")
 _BRACKET = re.compile(r'[\]\[{}"]')
@@ -18,6 +19,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 _START = re.compile(r"[\[{]")
 # The start of an object or an array, also of an invalid one, as opposed to a bracket in prose.
 _JSON_START = re.compile(r"""\{\s*(?:["'}\d]|\w+\s*:|$)|\[\s*(?:[]"'\[{\d-]|true|false|null|$)""")
+_FENCES = ("```", "~~~")
 _BLANK = " \t\r\n\ufeff\u200b"
 MAX_CANDIDATES = 50
 
@@ -41,7 +43,7 @@ def _blocks(lines: list[str]) -> Iterator[str]:
     A closing fence stands on a line of its own, so a fence inside a JSON string does not close the block.
     """
     at = 0
-    never_closed = {"`": len(lines), "~": len(lines)}  # no fence of this length is closed from here on
+    never_closed = {"`": math.inf, "~": math.inf}  # no fence of this length is closed from here on
     while at < len(lines):
         opening = _FENCE.fullmatch(lines[at])
         at += 1
@@ -73,6 +75,20 @@ def unfenced(text: str) -> str:
     """
     answer = remove_reasoning(text)
     return next(iter(fenced_blocks(answer)), answer)
+
+
+def without_outer_fence(text: str) -> str:
+    """Return the content of a code fence that holds the whole text, or else the text.
+
+    Example:
+        >>> without_outer_fence("```json\\nGouda\\n```")
+        'Gouda'
+        >>> without_outer_fence("See:\\n```\\nGouda\\n```")
+        'See:\\n```\\nGouda\\n```'
+    """
+    whole = text.strip(_BLANK)
+    blocks = fenced_blocks(whole)
+    return blocks[0] if len(blocks) == 1 and whole.startswith(_FENCES) and whole.endswith(_FENCES) else whole
 
 
 @dataclass(frozen=True, slots=True)

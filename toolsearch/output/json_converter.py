@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import OutputError
 from ..text import short_repr
-from .extraction import JsonCandidate, JsonSearch
+from .extraction import JsonCandidate, JsonSearch, without_outer_fence
 from .json_values import JsonValues, MismatchError, SchemaValues, TypeValues
 from .reasoning import remove_reasoning
 
@@ -103,10 +103,13 @@ class JsonOutputConverter:
             except MismatchError as error:
                 mismatches.append((len(found.text), error))
         if self._scalar:
-            try:
-                return self._values.read_text(remove_reasoning(text, data=True).strip(_SCALAR_DELIMITERS))
-            except MismatchError as error:
-                mismatches = mismatches or [(0, error)]
+            plain = without_outer_fence(remove_reasoning(text, data=True))
+            for scalar in (plain, plain.strip(_SCALAR_DELIMITERS)):
+                try:
+                    return self._values.read_text(scalar)
+                except MismatchError as error:
+                    problem = error
+            mismatches = mismatches or [(0, problem)]
         if mismatches:
             _, worst = max(mismatches, key=lambda mismatch: mismatch[0])
             lines = ["The JSON does not fit what was asked for:", *_list_problems(worst.problems)]
