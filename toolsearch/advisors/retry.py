@@ -65,10 +65,10 @@ class Retry:
     ) -> None:
         if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
             raise ConfigurationError(f"attempts must be an integer of at least 1, got {short_repr(attempts)}")
+        if not max_delay >= 0:
+            raise ConfigurationError(f"max_delay must be at least 0, got {max_delay!r}; write max_delay=60.0")
         if not 0 <= base_delay <= max_delay:
-            raise ConfigurationError(
-                f"base_delay must be between 0 and max_delay={max_delay!r}, got {base_delay!r}; write base_delay=1.0"
-            )
+            raise ConfigurationError(f"base_delay must be between 0 and max_delay={max_delay!r}, got {base_delay!r}")
         if not 0 <= jitter <= 1:
             raise ConfigurationError(f"jitter must be between 0 and 1, got {jitter!r}")
         self.attempts = attempts
