@@ -184,3 +184,23 @@ def test_code_on_trio_runs_async_tools() -> None:
         return turn(which)
 
     assert trio.run(main) == ["asyncio"]
+
+
+def test_a_tool_that_ctrl_c_cancels_cleans_up_before_the_program_ends() -> None:
+    program = textwrap.dedent("""
+        import asyncio, os, signal, threading
+        from toolsearch.tools.background_loop import run_coroutine
+        async def hang():
+            asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGINT)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                print("cleaned")
+        try:
+            run_coroutine(hang)
+        except KeyboardInterrupt:
+            pass
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "cleaned\n", "")

@@ -25,6 +25,7 @@ __all__ = ["run_coroutine"]
 T = TypeVar("T")
 
 _EXIT_TIMEOUT_SECONDS = 1.0
+_CLEANUP_TIMEOUT_SECONDS = 0.5
 
 
 class _LoopThread:
@@ -36,10 +37,22 @@ class _LoopThread:
         self.thread.start()
 
     def stop(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        """Stop the loop after the cleanup of cancelled tools, or after a second at most."""
+        self.loop.call_soon_threadsafe(self._begin_stop)
         self.thread.join(_EXIT_TIMEOUT_SECONDS)
         if not self.thread.is_alive():
             self.loop.close()
+
+    def _begin_stop(self) -> None:
+        self._stopping = self.loop.create_task(self._stop_after_cleanup())  # the loop holds tasks only weakly
+
+    async def _stop_after_cleanup(self) -> None:
+        import asyncio
+
+        cancelled = [task for task in asyncio.all_tasks() if task.cancelling()]
+        if cancelled:
+            await asyncio.wait(cancelled, timeout=_CLEANUP_TIMEOUT_SECONDS)
+        self.loop.stop()
 
 
 class _Shared:
