@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -27,6 +31,7 @@ from toolsearch import (
     MemoryStoreError,
     Message,
     ProviderError,
+    SqliteRepository,
     StructuredOutputError,
     ToolCall,
     ToolCallingAdvisor,
@@ -846,3 +851,51 @@ def test_asyncio_cancellation_keeps_what_ran(order: int) -> None:
 def test_keep_partial_is_a_bool(value: Any) -> None:
     with pytest.raises(ConfigurationError, match="keep_partial must be True or False"):
         MemoryAdvisor(ChatMemory(InMemoryRepository()), keep_partial=value)
+
+
+PROGRAM = """
+import sys
+from toolsearch import ChatClient, ChatMemory, MemoryAdvisor, SqliteRepository, ToolFinished
+from toolsearch.testing import ScriptedChatModel
+
+def send_mail(to):
+    return f"sent to {to}"
+
+memory = MemoryAdvisor(ChatMemory(SqliteRepository(sys.argv[1])))
+steps = [[("send_mail", {"to": "bob"})], "It is done"]
+client = ChatClient(ScriptedChatModel(steps), tools=[send_mail], advisors=[memory])
+stream = client.stream("Mail Bob", session_id="s")
+"""
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "next(iter(stream))",
+        "text = iter(stream); next(text); del stream",
+        "events = stream.events(); any(isinstance(event, ToolFinished) for event in events)",
+        "next(iter(stream)); stream.me = stream; del stream; sys.exit(0)",
+    ],
+)
+def test_a_stream_that_is_open_at_exit_is_stored(tmp_path: Path, ending: str) -> None:
+    """The program ends, and the next process knows of the mail."""
+    file = str(tmp_path / "chats.db")
+    command = [sys.executable, "-c", PROGRAM + ending, file]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    with SqliteRepository(file) as repository:
+        assert words(ChatMemory(repository).messages("s")) == ["u:Mail Bob", *MAILED]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_does_not_store_the_streams_of_its_parent(tmp_path: Path) -> None:
+    file = str(tmp_path / "chats.db")
+    ending = (
+        "import os\ntext = iter(stream); next(text)\n"
+        "if os.fork() == 0: sys.exit(0)\nassert os.wait()[1] == 0\nprint(*text)"
+    )
+    command = [sys.executable, "-c", PROGRAM + ending, file]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    with SqliteRepository(file) as repository:
+        assert words(ChatMemory(repository).messages("s")) == ["u:Mail Bob", *MAILED, "a:It is done"]

@@ -12,6 +12,7 @@ from ..errors import StreamStateError
 from ..loop.drivers import adrive, drive
 from ..loop.turn import Turn as _Turn  # streams are created by a client only
 from ..text import short_repr
+from .open_streams import close_at_exit
 
 __all__ = ["AsyncChatStream", "ChatStream"]
 
@@ -60,7 +61,7 @@ class ChatStream(_Stream[OutputT]):
     """A streamed turn. Iterate it for the text of the answer, or iterate `events` for everything that happens.
 
     The turn starts when the first item is read. Closing the stream early (`close`, a `with` block, or dropping the
-    last reference) ends the turn, and the conversation keeps no part of it.
+    last reference) ends the turn. So does the end of the program.
 
     Example:
         >>> from toolsearch import ChatClient
@@ -86,6 +87,7 @@ class ChatStream(_Stream[OutputT]):
             StreamStateError: If the stream was iterated or closed before.
         """
         self._start()
+        close_at_exit(self._events)
         return self._events
 
     def close(self) -> None:

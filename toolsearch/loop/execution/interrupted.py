@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import logging
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,14 +24,18 @@ def store_unstored(functions: Sequence[Callable[[], Any]]) -> None:
     """Call the functions that store what is left of a turn. Errors are logged.
 
     The functions run in a thread: the garbage collector may close a stream in a thread that holds a lock of the store.
+    While the interpreter is finalizing, a new thread would never run and its starter would wait forever.
     """
     for store in functions:
+        if sys.is_finalizing():
+            _log_error(RuntimeError("the interpreter is shutting down; close streams before the program ends"))
+            continue
         work = partial(contextvars.copy_context().run, partial(_attempt, store))
         thread = threading.Thread(target=work, name="toolsearch-store", daemon=True)
         try:
             thread.start()
-        except RuntimeError as error:  # the interpreter is shutting down
-            _log_error(error)
+        except RuntimeError:  # Python 3.12 does not start threads in functions of atexit
+            _attempt(store)
             continue
         thread.join(STORE_TIMEOUT_SECONDS)
         if thread.is_alive():
