@@ -293,3 +293,28 @@ def test_run_tools_runs_searches(ask: Ask) -> None:
     assert "pay_back" not in results[0].text
     ask(client, messages=messages, session_id="s")
     assert [tool.name for tool in model.requests[-1].tools][:2] == ["tool_search", "pay"]
+
+
+@pytest.mark.parametrize("advisor", [ToolCallingAdvisor(), ToolSearchAdvisor("regex", reveal_all_below=10_000)])
+def test_a_search_where_all_tools_are_sent_is_answered(ask: Ask, advisor: ToolCallingAdvisor) -> None:
+    """Models repeat searches that they see in a conversation, although the tool is not sent anymore."""
+    step = [("tool_search", {"query": "look"})]
+    client = ChatClient(ScriptedChatModel([step, "Done."]), tools=[look], advisors=[advisor])
+    question = UserMessage("Look.")
+    looped = ask(client, messages=[question]).response.messages
+    by_hand = client.run_tools(messages=[question, looped[0]]).messages
+    answer = "There is no tool 'tool_search': all tools are in your tool list already. Call them directly."
+    assert [looped[1].text, by_hand[0].text] == [answer, answer]
+
+
+def test_a_batch_with_a_search_runs_tools_of_all_kinds() -> None:
+    resolver = StaticToolResolver([Tool("ping", fn=lambda: "pong")])
+    advisor = ToolSearchAdvisor("regex", resolver=resolver, resolve_fallback=True)
+    client = ChatClient(ScriptedChatModel([]), tools=[look], advisors=[advisor])
+    calls = [
+        ToolCall("1", "tool_search", '{"query": "look"}'),
+        ToolCall("2", "ping", "{}"),
+        ToolCall("3", "look", "{}"),
+    ]
+    batch = client.run_tools(messages=[UserMessage("Go."), AssistantMessage("", tuple(calls))], session_id="s")
+    assert [message.text for message in batch.messages[1:]] == ["pong", "100"]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from ..indexes.reference import ToolReference
 from ..indexes.response import ToolHit
 from ..text import one_line
+from ..tools.names import NOTHING_TO_SEARCH, SEARCH_TOOL
 
 __all__ = [
     "DEFAULT_INSTRUCTIONS",
@@ -25,9 +26,6 @@ __all__ = [
     "tool_revealed",
     "unknown_tool",
 ]
-
-SEARCH_TOOL = "tool_search"
-"""The name of the search tool. No other tool can have it."""
 
 DEFAULT_INSTRUCTIONS = (
     f"Most of your tools are not listed yet. If no listed tool fits the task, search for one with `{SEARCH_TOOL}` "
@@ -107,6 +105,8 @@ def tool_revealed(tool: ToolReference) -> str:
 
 def unknown_tool(shown_name: str, close: Sequence[str], *, searchable: bool) -> str:
     """Answer a call of a tool that does not exist for the session."""
+    if not searchable and shown_name == repr(SEARCH_TOOL):
+        return NOTHING_TO_SEARCH
     hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     search = f" Find the tool you need with {SEARCH_TOOL} first." if searchable else ""
     return f"There is no tool {shown_name}.{hint}{search}"

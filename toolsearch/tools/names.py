@@ -15,8 +15,10 @@ from ..errors import ConfigurationError
 
 __all__ = [
     "MAX_NAME_LENGTH",
+    "NOTHING_TO_SEARCH",
     "READ_TOOL",
     "RESERVED_NAMES",
+    "SEARCH_TOOL",
     "closest_names",
     "is_wire_name",
     "name_digest",
@@ -28,11 +30,17 @@ __all__ = [
 MAX_NAME_LENGTH = 64
 """The longest name, in characters, that a provider accepts."""
 
+SEARCH_TOOL = "tool_search"
+"""The name of the search tool."""
+
 READ_TOOL = "read_tool_result"
 """The name of the tool that reads the rest of a long result."""
 
-RESERVED_NAMES = frozenset({"tool_search", READ_TOOL})
+RESERVED_NAMES = frozenset({SEARCH_TOOL, READ_TOOL})
 """The names of the library's own tools. No other tool can have them."""
+
+NOTHING_TO_SEARCH = f"There is no tool '{SEARCH_TOOL}': all tools are in your tool list already. Call them directly."
+"""The answer to a search where all tools are sent, for example after a turn with tool search."""
 
 _VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _INVALID = re.compile(r"[^a-zA-Z0-9_-]+")

@@ -19,7 +19,7 @@ from ...text import short_repr
 from ...text.logs import log_event
 from ...tools.background_loop import run_coroutine
 from ...tools.definition.signature import is_awaitable
-from ...tools.names import closest_names
+from ...tools.names import NOTHING_TO_SEARCH, SEARCH_TOOL, closest_names
 from ...tools.results.large_values import is_small
 from ...tools.results.object_words import unshown_result
 from ...tools.revealing import RevealingText
@@ -179,6 +179,8 @@ def _answer(call: ToolCall, batch: RunTools, span: Span) -> CallFlow:
 def unknown_tool_text(name: str, known: list[str]) -> str:
     """Return the text for a model that called a tool that does not exist."""
     close, shown = closest_names(name, known), short_repr(name)
+    if name == SEARCH_TOOL and known:
+        return NOTHING_TO_SEARCH
     if close:
         return f"There is no tool {shown}. Did you mean {' or '.join(repr(n) for n in close)}?"
     if not known:
