@@ -94,7 +94,7 @@ class ToolCallingAdvisor:
         send_history: Whether each round sends the whole turn so far. False sends only the new messages, for an inner
             advisor that keeps the conversation. None decides by the chain: False if a `MemoryAdvisor` is inside the
             loop and the call has a session.
-        resolver: Lookup for tools that are not in the request.
+        resolver: Lookup for tools that are not in the request. Used only with `resolve_fallback=True`.
         resolve_fallback: Whether tools that only `resolver` knows may run. Off by default, because the model can then
             call everything that the resolver knows.
         max_result_tokens: Estimated tokens after which the text of a tool result is cut. The model can read the rest
