@@ -64,6 +64,8 @@ async def call_tool(
     from mcp import MCPError
     from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
+    from .session.answers import SESSION_LOST
+    from .session.http_client import ANSWER_BROKEN
     from .session.message_limit import too_large_text
 
     client, server = connection.client, connection.server
@@ -87,11 +89,18 @@ async def call_tool(
             return result
         raise MCPError(code=REQUEST_TIMEOUT, message="timed out")
     except MCPError as error:
-        if connection.session_lost and not connection.closing:
-            raise SessionLostError(f"Server {server.name!r} no longer knows this session. Nothing was run.") from error
+        if error.code == SESSION_LOST and not connection.closing:
+            raise SessionLostError(
+                f"Server {server.name!r} did not run {tool!r}: it no longer knows this session ({error.message})."
+            ) from error
         if (reason := too_large_text(server.max_message_bytes)) in error.message:
             text = f"Tool {tool!r} of server {server.name!r} ran, but {reason}. Ask it for less."
             raise McpToolError(text) from error
+        if error.code == ANSWER_BROKEN:
+            raise McpToolError(
+                f"Server {server.name!r} gave no answer to the call of {tool!r}: {error.message}. "
+                "The call may or may not have taken effect."
+            ) from error
         if error.code == CONNECTION_CLOSED:
             raise McpToolError(await _describe_end(connection, tool)) from error
         if error.code == REQUEST_TIMEOUT:
@@ -109,14 +118,8 @@ async def call_tool(
 
 def _refusal(server: Server, error: MCPError) -> str:
     """Return the server's own words for a refusal. The words of the SDK can contain addresses and parts of answers."""
-    from mcp_types import PARSE_ERROR
-
-    if error.code == PARSE_ERROR:
-        return "the answer was invalid"
     if error.message.startswith("Redirect to "):
         return "it redirects to another address"
-    if error.message.startswith("Unexpected content type"):
-        return "the answer was of another content type"
     return redact(error.message, credentials_of(server))
 
 

@@ -7,17 +7,34 @@ from collections.abc import Callable
 from typing import Any
 
 from mcp.shared.message import SessionMessage
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    REQUEST_TIMEOUT,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
 from pydantic import ValidationError
 
 from ...events import log_event
 from .disconnects import describe_status
+from .http_client import ANSWER_BROKEN
 from .result_repair import repair_result
 from .tool_list_filter import drop_invalid_tools
 
-__all__ = ["Answers"]
+__all__ = ["SESSION_LOST", "Answers"]
+
+SESSION_LOST = -32098
+"""The code of an answer that says that the server does not know the session of the request; it ran nothing."""
 
 _HANDSHAKE_VERSION = "2025-11-25"
+# The SDK's own texts for an answer that it could not read, and its codes for calls without an answer. Servers use the
+# same codes for errors of their own.
+_BROKEN_TEXTS = ("SSE stream ended", "Failed to parse JSON response", "Failed to parse SSE message")
+_LOCAL_CODES = (CONNECTION_CLOSED, REQUEST_TIMEOUT, SESSION_LOST)
 _GENERAL_TEXTS = ("Server returned an error response", "Not Found")
 
 
@@ -33,7 +50,8 @@ class Answers:
         self._server = server
         self._version = version
         self._methods: dict[int | str, str] = {}
-        self._statuses: dict[int | str, int] = {}
+        self._reasons: dict[int | str, str] = {}
+        self._losses: dict[int | str, Callable[[], object]] = {}
 
     def sent(self, item: SessionMessage) -> None:
         """Record a message to the server."""
@@ -43,10 +61,15 @@ class Answers:
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             self._forget((message.params or {}).get("requestId"))
 
-    def failed(self, request_id: Any, status: int) -> None:
-        """Record the HTTP status of a request that the server refused."""
+    def failed(self, request_id: Any, status: int, retry_after: str | None = None) -> None:
+        """Record the HTTP status of a request that the server refused, and how long it asks to wait."""
         if request_id in self._methods:
-            self._statuses[request_id] = status
+            self._reasons[request_id] = f"it answered with {describe_status(status)}{_describe_wait(retry_after)}"
+
+    def lost(self, request_id: Any, on_session_lost: Callable[[], object]) -> None:
+        """Record that the server does not know the session of a request; report it once the request has its answer."""
+        if request_id in self._methods:
+            self._losses[request_id] = on_session_lost
 
     async def received(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         """Return a message of the server in a form that the SDK accepts."""
@@ -56,20 +79,35 @@ class Answers:
             return item
         message = item.message
         if isinstance(message, JSONRPCResponse):
-            method, _ = self._forget(message.id)
-            if method == "tools/call":
+            if self._forget(message.id) == "tools/call":
                 self._repair(message)
             else:
                 await drop_invalid_tools(self._server, item, self._version())
         elif isinstance(message, JSONRPCError):
-            _, status = self._forget(message.id)
-            if status is not None and message.error.message in _GENERAL_TEXTS:
-                message.error.message = f"it answered with {describe_status(status)}"
+            self._explain(message)
         return item
 
-    def _forget(self, request_id: Any) -> tuple[str | None, int | None]:
+    def _explain(self, message: JSONRPCError) -> None:
+        """Put the reason of a failed request into its answer."""
+        key, error = self._known(message.id), message.error
+        reason, on_session_lost = self._reasons.get(key), self._losses.get(key)
+        called = self._forget(message.id) == "tools/call"
+        if called and error.message.startswith(_BROKEN_TEXTS):
+            told = "the answer broke off" if error.message.startswith("SSE") else "the answer was invalid"
+            error.code, error.message = ANSWER_BROKEN, told
+        elif called and error.code in _LOCAL_CODES:
+            error.code = INTERNAL_ERROR
+        elif reason is not None and (on_session_lost is not None or error.message in _GENERAL_TEXTS):
+            error.message = reason
+        if on_session_lost is not None:
+            error.code = SESSION_LOST
+            on_session_lost()
+
+    def _forget(self, request_id: Any) -> str | None:
         key = self._known(request_id)
-        return self._methods.pop(key, None), self._statuses.pop(key, None)
+        self._reasons.pop(key, None)
+        self._losses.pop(key, None)
+        return self._methods.pop(key, None)
 
     def _known(self, request_id: Any) -> Any:
         """Return the id of a request under way that a server may have sent back as text or as another number."""
@@ -104,6 +142,12 @@ class Answers:
                 return SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=key, result=result))
             break
         return error
+
+
+def _describe_wait(retry_after: str | None) -> str:
+    """Return how long a server asks to wait; nothing for dates and other values."""
+    seconds = (retry_after or "").strip()
+    return f"; try again in {int(seconds)} s" if seconds.isdecimal() and len(seconds) < 7 else ""
 
 
 def _error_data(problem: object) -> ErrorData:

@@ -95,13 +95,14 @@ class Connection:
     @property
     def running(self) -> bool:
         """True if there is a session in this process; the end of one is noticed with a short delay."""
-        return self.client is not None and not self.forked
+        return self.client is not None and not self.session_lost and not self.forked
 
     @property
     def may_start(self) -> bool:
         """True if the session ended and its wait is over; after a lost session there is no wait."""
-        waited = self.session_lost or self.attempts.wait == 0
-        return self.state in ("failed", "stopped") and not self.forked and waited
+        if self.forked or self.closing:
+            return False
+        return self.session_lost or (self.state in ("failed", "stopped") and self.attempts.wait == 0)
 
     @property
     def due(self) -> bool:
