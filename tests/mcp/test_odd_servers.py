@@ -92,7 +92,26 @@ def test_media_without_type_or_with_folded_data_is_read(block: Any, kind: str) -
     assert media.data[:4] in (b"\x89PNG", b"\x00\x01\xff")
 
 
+IMAGE = {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
+PICTURE = Media("image/png", b"\x89PNG\r\n\x1a\n")
+NULLS = {"annotations": None, "_meta": None}
+LINK = {"type": "resource_link", "name": "c", "uri": "file:///c.txt"}
 RESULTS: dict[str, tuple[Any, Any]] = {
+    "blocks again": (
+        {"content": [TEXT, IMAGE], "structuredContent": {"result": [TEXT | NULLS, IMAGE | NULLS]}},
+        ["3 rows", PICTURE],
+    ),
+    "one block again": ({"content": [IMAGE], "structuredContent": IMAGE | NULLS}, PICTURE),
+    "wrapped block again": ({"content": [IMAGE], "structuredContent": {"result": IMAGE}}, PICTURE),
+    "text and block again": (
+        {"content": [TEXT, IMAGE], "structuredContent": {"result": ["3 rows", IMAGE]}},
+        ["3 rows", PICTURE],
+    ),
+    "link again": ({"content": [LINK], "structuredContent": {"result": [LINK | NULLS]}}, "c: file:///c.txt"),
+    "other data beside an image": (
+        {"content": [IMAGE], "structuredContent": {"width": 3}},
+        [{"width": 3}, PICTURE],
+    ),
     "null content": ({"content": None}, None),
     "no content": ({"structuredContent": {"rows": 3}}, {"rows": 3}),
     "null content beside data": ({"content": None, "structuredContent": {"rows": 3}}, {"rows": 3}),

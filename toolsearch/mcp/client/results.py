@@ -45,12 +45,13 @@ def convert_result(result: CallToolResult, *, server: str, tool: str) -> object:
     texts = [part for part in parts if isinstance(part, str)]
     text = "\n".join(filter(None, texts))
     structured = result.structured_content
-    if texts and structured is not None and not _is_copy(texts, structured):
+    repeated = structured is not None and _repeats_blocks(result.content, structured)
+    if texts and structured is not None and not repeated and not _is_copy(texts, structured):
         text = "\n".join(filter(None, [text, json.dumps(structured, ensure_ascii=False)]))
     if result.is_error:
         raise McpToolError(text or _structured_error(result, server, tool))
     media = [part for part in parts if isinstance(part, Media)]
-    head = text if texts else structured
+    head = text if texts else None if media and repeated else structured
     if not media:
         return None if head == _NO_RESULT else head
     return [*([] if head is None else [head]), *media] if len(media) > 1 or head is not None else media[0]
@@ -92,6 +93,30 @@ def _is_copy(texts: Sequence[str], structured: object) -> bool:
         if _parsed(joined) == value or joined.strip() == str(value).strip():
             return True
     return False
+
+
+def _repeats_blocks(blocks: Sequence[ContentBlock], structured: object) -> bool:
+    """Return whether structured content is the content again, as servers of SDK 1 send it: media as base64."""
+    values = [structured]
+    if isinstance(structured, Mapping) and len(structured) == 1:
+        values += structured.values()
+    for value in values:
+        items = value if isinstance(value, list) else [value]
+        if len(items) == len(blocks) and all(map(_is_block, items, blocks)):
+            return True
+    return False
+
+
+def _is_block(value: object, block: ContentBlock) -> bool:
+    if isinstance(value, Mapping) and "type" in value:
+        return bool(_without_nulls(value) == _without_nulls(block.model_dump(mode="json", by_alias=True)))
+    return block.type == "text" and value in (block.text, _parsed(block.text))
+
+
+def _without_nulls(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return value
 
 
 def _parsed(text: str) -> object:
