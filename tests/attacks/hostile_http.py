@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Queue
 from typing import Any
 
 JSON = "application/json"
@@ -60,6 +61,9 @@ class Handler(BaseHTTPRequestHandler):
             fault(self)
         elif "id" not in request:
             self.reply(202)
+        elif self.server.events is not None:
+            self.server.events.put(b"data: " + answer(self.request_id, method, request) + b"\n\n")
+            self.reply(202)
         else:
             self.reply(200, answer(self.request_id, method, request), **self.server.session_header(method))
 
@@ -74,6 +78,11 @@ class Handler(BaseHTTPRequestHandler):
         fault = self.server.faults.get(method)
         if fault is not None:
             fault(self)
+        elif method == "GET" and self.server.events is not None:
+            self.open()
+            self.raw(b"event: endpoint\ndata: /messages?session=1\n\n")
+            while (event := self.server.events.get()) is not None:
+                self.raw(event)
         else:
             self.reply(405)
 
@@ -105,17 +114,19 @@ class HostileServer(ThreadingHTTPServer):
         gets: The number of streams of notifications asked for.
         released: Set at the end, so that answers that wait can end.
         sessions: Whether `initialize` begins a session with an id.
+        events: The events to send in answer to a GET, as in the older transport; None ends them.
     """
 
     daemon_threads = True
 
-    def __init__(self, *, sessions: bool = True) -> None:
+    def __init__(self, *, sessions: bool = True, events: bool = False) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.faults: dict[str, Callable[[Handler], object]] = {}
         self.seen: list[str] = []
         self.gets = 0
         self.released = threading.Event()
         self.sessions = sessions
+        self.events: Queue[bytes | None] | None = Queue() if events else None
         self._begun = 0
 
     @property
@@ -133,14 +144,16 @@ class HostileServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def hostile(*, sessions: bool = True) -> Iterator[HostileServer]:
-    with HostileServer(sessions=sessions) as web:
+def hostile(**options: bool) -> Iterator[HostileServer]:
+    with HostileServer(**options) as web:
         thread = threading.Thread(target=web.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
             yield web
         finally:
             web.released.set()
+            if web.events is not None:
+                web.events.put(None)
             web.shutdown()
             thread.join()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -296,3 +297,71 @@ def test_server_that_breaks_at_the_start_fails_alone_and_is_tried_again(fault: s
             mcp.refresh()
             assert by_name(mcp)["web0_good"].call() == "fine"
             assert [s.state for s in mcp.servers] == ["ready", "ready"]
+
+
+# ---------------------------------------------------------------- the older transport, which answers by events
+
+REFUSALS = [f"status {code}" for code in (400, 401, 403, 405, 409, 413, 500, 502)]
+REFUSALS += ["status 503", "redirect elsewhere", "redirect without end", "huge header", "header of garbage"]
+REFUSALS += ["status line of garbage", "no HTTP", "reset at once"]
+
+
+@pytest.fixture(scope="module")
+def by_events() -> Iterator[tuple[HostileServer, McpTools]]:
+    with hostile(events=True) as web, connected(web, transport="sse") as mcp:
+        yield web, mcp
+
+
+@pytest.mark.parametrize("fault", REFUSALS)
+def test_refused_request_fails_its_own_call_only(fault: str, by_events: tuple[HostileServer, McpTools]) -> None:
+    web, mcp = by_events
+    tools = by_name(mcp)
+    web.faults["bad"] = FAULTS[fault]
+    with pytest.raises(McpToolError, match=r"'web0'.*'bad'"):
+        tools["web0_bad"].call()
+    assert tools["web0_good"].call() == "fine"
+    assert web.seen.count("initialize") == 1
+
+
+@pytest.mark.parametrize(
+    "events",
+    [b"data: }{\n\n", b"event: endpoint\ndata: http://example.org/\n\n", b"event: x\ndata: {}\n\n", b": \xff\n\n"],
+)
+def test_odd_event_does_no_harm(events: bytes, by_events: tuple[HostileServer, McpTools]) -> None:
+    web, mcp = by_events
+    assert web.events is not None
+    web.events.put(events)
+    assert by_name(mcp)["web0_good"].call() == "fine"
+    assert web.seen.count("initialize") == 1
+
+
+def test_end_of_the_events_is_noticed_and_they_are_opened_again() -> None:
+    with hostile(events=True) as web, connected(web, transport="sse") as mcp:
+        tools = by_name(mcp)
+        assert web.events is not None
+        web.faults["slow"] = lambda h: (h.reply(202), web.events and web.events.put(None))
+        with pytest.raises(McpToolError, match=r"stopped while it ran 'slow'.*may or may not"):
+            tools["web0_slow"].call()
+        assert tools["web0_good"].call() == "fine"
+        assert web.seen.count("initialize") == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (status(404), r"HTTP status 404 \(Not Found\)"),
+        (status(401), r"it refused the credentials with HTTP status 401"),
+        (body(b"{}"), "its events cannot be read"),
+        (text(), "it named no endpoint"),
+        (text(b"event: endpoint\ndata: http://127.0.0.1:1/x\n\n"), "it named an endpoint of another server"),
+        (text(b"event: endpoint\ndata: file:///etc/passwd\n\n"), "it named an endpoint of another server"),
+        (reset(), "the connection broke|disconnected|Error"),
+    ],
+)
+def test_events_that_cannot_be_opened_fail_the_start(fault: Any, told: str) -> None:
+    with hostile(events=True) as web, hostile() as other:
+        web.faults["GET"] = fault
+        with connected(web, transport="sse") as mcp, connected(other) as beside:
+            assert mcp.tools() == ()
+            assert re.search(told, str(mcp.servers[0].error))
+            assert by_name(beside)["web0_good"].call() == "fine"

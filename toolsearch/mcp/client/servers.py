@@ -165,7 +165,7 @@ handshake='auto', max_calls=100, max_message_bytes=50000000, max_timeout=600.0, 
 
 @dataclass(frozen=True, slots=True)
 class HttpServer:
-    """An MCP server reached over streamable HTTP.
+    """An MCP server reached over HTTP.
 
     Args:
         name: The source of the server's tools, and their prefix if they need one.
@@ -179,10 +179,12 @@ class HttpServer:
         max_message_bytes: The largest message that the server may send, as in `StdioServer`.
         auth: An authentication of the HTTP client, such as ``mcp.client.auth.OAuthClientProvider``.
         max_timeout: The seconds that a call which reports progress may take, as in `StdioServer`.
+        transport: ``"http"`` is streamable HTTP. ``"sse"`` is the older transport of two endpoints, where `url` is the
+            one that sends the events, often ``/sse``.
 
     Raises:
-        ConfigurationError: If the name is empty, a timeout is not positive, the URL is not an HTTP address, or
-            `headers` is not a mapping of strings.
+        ConfigurationError: If the name is empty, a timeout is not positive, the URL is not an HTTP address, the
+            transport is unknown, or `headers` is not a mapping of strings.
 
     Example:
         >>> from toolsearch import Secret
@@ -200,6 +202,7 @@ class HttpServer:
     max_message_bytes: int = 50_000_000
     auth: httpx2.Auth | None = field(default=None, repr=False)
     max_timeout: float = 600.0
+    transport: Literal["http", "sse"] = "http"
     _issued: deque[str | Secret] = field(
         default_factory=lambda: deque(maxlen=20), init=False, repr=False, compare=False
     )
@@ -210,6 +213,10 @@ class HttpServer:
             shown = redact_urls(self.url) if isinstance(self.url, str) else short_repr(self.url)
             raise ConfigurationError(
                 f"MCP server {self.name!r}: url must start with http:// or https://, got {shown!r}"
+            )
+        if self.transport not in ("http", "sse"):
+            raise ConfigurationError(
+                f"MCP server {self.name!r}: transport must be 'http' or 'sse', got {short_repr(self.transport)}"
             )
         if not callable(self.headers):
             _validate_strings(self.name, "headers", self.headers)

@@ -38,11 +38,15 @@ class HttpClient(httpx2.AsyncClient):
         tasks: The task group of notifications under way. The SDK sends nothing else until one is sent.
         max_bytes: The largest message.
         connect_timeout: The seconds that a start may take, a part of which is for notifications.
+        answers_later: Whether a response does not contain the answer to its request.
         options: The options of the HTTP client.
     """
 
-    def __init__(self, tasks: TaskGroup, max_bytes: int, connect_timeout: float, **options: Any) -> None:
+    def __init__(
+        self, tasks: TaskGroup, max_bytes: int, connect_timeout: float, *, answers_later: bool = False, **options: Any
+    ) -> None:
         super().__init__(**options)
+        self._answers_later = answers_later
         self._tasks = tasks
         self._max_bytes = max_bytes
         self._notice_seconds = min(connect_timeout / 4, _MAX_NOTICE_SECONDS)
@@ -70,6 +74,8 @@ class HttpClient(httpx2.AsyncClient):
         response: httpx2.Response | None = None
         try:
             response = _decoded(await super().send(request, **options), self._max_bytes)
+            if self._answers_later:
+                return await _accepted(response, request_id)
             return await _completed(response, request_id)
         except _UNREACHABLE:
             raise
@@ -161,6 +167,18 @@ async def _completed(response: httpx2.Response, request_id: object) -> httpx2.Re
             return _error(request, request_id, "the answer was of another content type")
         return _error(request, request_id, "the answer was invalid")
     return httpx2.Response(200, headers=_kept(response.headers), json=found, request=request)
+
+
+async def _accepted(response: httpx2.Response, request_id: object) -> httpx2.Response:
+    """Return a response whose body is read: that of an accepted request is empty, because its answer comes later."""
+    if response.next_request is not None:
+        return response
+    status = 202 if response.status_code < 300 else response.status_code
+    completed = response if status == 202 else await _completed(response, request_id)
+    if completed is not response:
+        return completed
+    await response.aclose()
+    return httpx2.Response(status, request=response.request)
 
 
 def _answer_in(body: bytes, request_id: object) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from ....text.secret import reveal
 from ..servers import HttpServer
 from .answers import Answers
+from .event_transport import open_events
 from .http_client import HttpClient, request_message
 from .message_limit import LimitedBody
 from .watched_streams import WatchedSender, WatchedStream
@@ -30,24 +31,27 @@ _UNKNOWN_SESSION = re.compile(
 @asynccontextmanager
 async def open_http(
     server: HttpServer,
+    on_end: Callable[[], object],
     on_session_lost: Callable[[], object],
     on_status: Callable[[int], object],
     answers: Answers,
 ) -> AsyncIterator[TransportStreams]:
     """Open the transport to `server`; the arguments are those of `open_transport`."""
 
+    events_only = server.transport == "sse"
+
     async def check(response: httpx2.Response) -> None:
         if isinstance(body := response.stream, httpx2.AsyncByteStream):
             events = response.headers.get("content-type", "").startswith("text/event-stream")
             response.stream = LimitedBody(body, events=events, max_bytes=server.max_message_bytes)
-        if response.request.method != "POST":  # servers without a stream of notifications answer a GET with any status
-            return
+        if response.request.method != "POST" and not events_only:
+            return  # servers without a stream of notifications answer a GET with any status
         on_status(response.status_code)
         if response.status_code < 400:
             return
         message = request_message(response.request) or {}
         answers.failed(message.get("id"), response.status_code, response.headers.get("retry-after"))
-        if "mcp-session-id" in response.request.headers and await _reports_unknown_session(response):
+        if (events_only or "mcp-session-id" in response.request.headers) and await _reports_unknown_session(response):
             answers.lost(message.get("id"), on_session_lost)
 
     # A server may keep a response open while a call runs.
@@ -58,21 +62,30 @@ async def open_http(
 
     hooks: dict[str, list[Callable[..., Any]]] = {"request": [add_headers], "response": [check]}
     async with anyio.create_task_group() as tasks:
-        async with (
-            HttpClient(
-                tasks,
-                server.max_message_bytes,
-                server.connect_timeout,
-                timeout=timeout,
-                event_hooks=hooks,
-                auth=server.auth,
-            ) as http,
-            # The size of events is limited above.
-            streamable_http_client(server.url, http_client=http, max_sse_event_size=None) as streams,
-        ):
-            read, write = streams
-            yield WatchedStream(read, lambda: None, answers), WatchedSender(write, answers)
+        http = HttpClient(
+            tasks,
+            server.max_message_bytes,
+            server.connect_timeout,
+            answers_later=events_only,
+            timeout=timeout,
+            event_hooks=hooks,
+            auth=server.auth,
+        )
+        # Closed after the transport, which tells the server the end of the session.
+        async with http, _streams(server, http) as (read, write):
+            yield WatchedStream(read, on_end, answers), WatchedSender(write, answers)
         tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _streams(server: HttpServer, http: HttpClient) -> AsyncIterator[TransportStreams]:
+    # The size of events is limited by the client.
+    if server.transport == "sse":
+        opened = open_events(server.url, http)
+    else:
+        opened = streamable_http_client(server.url, http_client=http, max_sse_event_size=None)
+    async with opened as streams:
+        yield streams
 
 
 async def _headers(server: HttpServer) -> dict[str, str]:

@@ -43,14 +43,14 @@ def open_transport(
         server: The server to start or reach.
         stderr: The receiver of the process's standard error.
         exit_code: The receiver of the process's exit code.
-        on_end: Called when a process closes its output.
+        on_end: Called when a process closes its output, or a stream of events ends.
         on_session_lost: Called when an HTTP server does not know the session any more.
         on_status: Called with the HTTP status of each answer to a message.
         version: A function that returns the protocol version of the session, None during the handshake.
     """
     if isinstance(server, StdioServer):
         return _stdio(server, stderr, exit_code, on_end, Answers(server.name, version))
-    return open_http(server, on_session_lost, on_status, Answers(server.name, version))
+    return open_http(server, on_end, on_session_lost, on_status, Answers(server.name, version))
 
 
 @asynccontextmanager
