@@ -154,6 +154,15 @@ def _answers() -> dict[str, Any]:
         "without a type": lambda h: h.reply(200, fine(h), None),
         "status 201": lambda h: h.reply(201, fine(h)),
         "status 202 with the answer": lambda h: h.reply(202, fine(h)),
+        "not a number": lambda h: h.reply(200, fine(h).replace(b'"content"', b'"x": NaN, "content"')),
+        "batch with a lone surrogate": lambda h: h.reply(200, b"[" + fine(h).replace(b"late", b"late\\ud800") + b"]"),
+        "half an emoji": lambda h: h.reply(200, fine(h).replace(b"late", b"late\\ud83d")),
+        "half an emoji in events": lambda h: h.reply(
+            200, b"data: " + fine(h).replace(b"late", b"late\\ude00") + b"\n\n", EVENTS
+        ),
+        "half an emoji in gzip": lambda h: h.reply(
+            200, gzip.compress(fine(h).replace(b"late", b"late\\ud83d")), content_encoding="gzip"
+        ),
         "byte order mark": lambda h: h.reply(200, b"\xef\xbb\xbf" + fine(h)),
         "gzip": lambda h: h.reply(200, gzip.compress(fine(h)), content_encoding="gzip"),
         "gzip of events": lambda h: h.reply(
@@ -200,6 +209,32 @@ def test_few_bytes_that_expand_are_too_large(events: bool, two: tuple[HostileSer
     web.faults["bad"] = body(packed, EVENTS if events else JSON, content_encoding="gzip")
     with pytest.raises(McpToolError, match="its answer was larger than 5,000,000 bytes"):
         by_name(mcp)["web0_bad"].call()
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_headers_that_fail_once_fail_one_call(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
+    broken = [False]
+
+    def headers() -> dict[str, str]:
+        if broken[0]:
+            raise RuntimeError("token hunter2 expired")
+        return {}
+
+    async def aheaders() -> dict[str, str]:
+        return headers()
+
+    with hostile() as web:
+        server = HttpServer("web0", web.url, aheaders if asynchronous else headers, handshake="legacy")
+        with McpTools(server, prefix="always") as mcp:
+            good = by_name(mcp)["web0_good"]
+            broken[0] = True
+            with pytest.raises(McpToolError, match=r"gave no answer.*the request could not be sent") as caught:
+                good.call()
+            assert "hunter2" not in str(caught.value) + caplog.text
+            assert "mcp_request_not_sent" in caplog.text
+            broken[0] = False
+            assert good.call() == "fine"
+            assert web.seen.count("initialize") == 1
 
 
 # ---------------------------------------------------------------- sessions

@@ -204,6 +204,14 @@ def test_text_arrives_unchanged(said: str, reached: Reached) -> None:
     assert (reached.call("echo", text=said) or "") == said
 
 
+@pytest.mark.parametrize("transport", ["stdio", "http", "sse"])
+def test_half_an_emoji_is_replaced(transport: str, mcp: Servers) -> None:
+    """JavaScript cuts strings between the two halves of a character."""
+    if (reason := missing("typescript")) is not None:
+        pytest.skip(reason)
+    assert mcp.tools()[Way("typescript", transport, "auto").name, "half"].call() == "cut \ufffd"
+
+
 def test_structured_content_arrives_once(reached: Reached) -> None:
     import json
 

@@ -51,6 +51,7 @@ function create() {
       { type: "resource_link", name: "c", uri: "file:///c.txt" },
     ],
   }));
+  add("half", {}, async () => text("cut 🎉".slice(0, 5)));
   add("nothing", {}, async () => ({ content: [] }));
   add("large", { inputSchema: { size: z.number() } }, async ({ size }) => text("ü".repeat(size)));
   add("explode", {}, async () => {

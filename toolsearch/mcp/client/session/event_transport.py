@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urljoin, urlsplit
@@ -33,11 +32,10 @@ async def open_events(url: str, http: HttpClient) -> AsyncIterator[TransportStre
     Raises:
         OSError: If the server sends no events, or names an endpoint of another server.
     """
-    incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
-    to_send, outgoing = anyio.create_memory_object_stream[SessionMessage](math.inf)
-    timeout = httpx2.Timeout(
-        http.timeout.connect, read=None
-    )  # a server need not send anything while there are no requests
+    incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    to_send, outgoing = anyio.create_memory_object_stream[SessionMessage]()
+    # A server need not send anything while there are no requests.
+    timeout = httpx2.Timeout(http.timeout.connect, read=None)
 
     async def read(*, task_status: TaskStatus[str]) -> None:
         named = False
@@ -48,7 +46,7 @@ async def open_events(url: str, http: HttpClient) -> AsyncIterator[TransportStre
                         named = True
                         task_status.started(_same_origin(url, event.data))
                     elif event.event == "message" and event.data:
-                        incoming.send_nowait(_parsed(event.data))
+                        await incoming.send(_parsed(event.data))
             except (httpx2.HTTPError, httpx2.StreamError, httpx2.SSEError) as error:
                 if not named:
                     raise OSError("its events cannot be read") from error
@@ -60,7 +58,8 @@ async def open_events(url: str, http: HttpClient) -> AsyncIterator[TransportStre
         answer = await request_within_origin(http, "POST", endpoint, json=content)
         failed = _failure(answer, item.message)
         if failed is not None:
-            incoming.send_nowait(SessionMessage(failed))
+            with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the session ended meanwhile
+                await incoming.send(SessionMessage(failed))
 
     async def write(endpoint: str) -> None:
         async for item in outgoing:

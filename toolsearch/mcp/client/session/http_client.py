@@ -7,8 +7,9 @@ chunks are garbage, its body cannot be decoded. Here each request fails for itse
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +17,7 @@ import anyio
 import httpx2
 from anyio.abc import TaskGroup
 
+from ...events import log_event
 from .disconnects import describe_status
 from .message_limit import LimitedBody, MessageTooLargeError, too_large_text
 
@@ -51,6 +53,7 @@ class HttpClient(httpx2.AsyncClient):
         self._max_bytes = max_bytes
         self._notice_seconds = min(connect_timeout / 4, _MAX_NOTICE_SECONDS)
         self._next_get = 0.0
+        self._answered = False
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request; an answer of its own replaces a broken response."""
@@ -74,22 +77,28 @@ class HttpClient(httpx2.AsyncClient):
         response: httpx2.Response | None = None
         try:
             response = _decoded(await super().send(request, **options), self._max_bytes)
-            if self._answers_later:
-                return await _accepted(response, request_id)
-            return await _completed(response, request_id)
+            complete = _accepted if self._answers_later else _completed
+            completed = await complete(response, request_id)
+            self._answered = True
+            return completed
         except _UNREACHABLE:
             raise
         except MessageTooLargeError:
             problem = too_large_text(self._max_bytes)
         except (httpx2.RequestError, httpx2.StreamError, httpx2.InvalidURL) as error:
             problem = _problem(error)
+        except Exception as error:  # of a function for headers, or an authentication
+            if not self._answered:
+                raise  # it is the reason why the server did not start
+            log_event(logging.WARNING, "mcp_request_not_sent", error=error, show_text=False)
+            problem = "the request could not be sent"
         if response is not None:
             await response.aclose()
         return _error(request, request_id, problem)
 
     async def _notify(self, request: httpx2.Request, options: dict[str, Any], sent: anyio.Event) -> None:
         # A request that follows finds out whether the server works.
-        with suppress(httpx2.RequestError, httpx2.StreamError, httpx2.InvalidURL):
+        with suppress(Exception):
             response = await super().send(request, **options)
             await response.aclose()
         sent.set()
@@ -161,12 +170,16 @@ async def _completed(response: httpx2.Response, request_id: object) -> httpx2.Re
         return _error(request, request_id, "it accepted the request but gave no answer")
     if content_type.startswith("application/json") and len(body) > _MAX_PARSED_BYTES:
         return response
-    found = _answer_in(body, request_id)
+    messages = _parsed(body)
+    if status == 200 and content_type.startswith("application/json") and _is_sound(messages, request_id, body):
+        return response
+    found = _answer_in(messages, request_id)
     if found is None:
         if not content_type.startswith("application/json"):
             return _error(request, request_id, "the answer was of another content type")
         return _error(request, request_id, "the answer was invalid")
-    return httpx2.Response(200, headers=_kept(response.headers), json=found, request=request)
+    content = json.dumps({**found, "jsonrpc": "2.0", "id": request_id})
+    return httpx2.Response(200, headers=_kept(response.headers), content=content, request=request)
 
 
 async def _accepted(response: httpx2.Response, request_id: object) -> httpx2.Response:
@@ -181,17 +194,34 @@ async def _accepted(response: httpx2.Response, request_id: object) -> httpx2.Res
     return httpx2.Response(status, request=response.request)
 
 
-def _answer_in(body: bytes, request_id: object) -> dict[str, Any] | None:
-    """Return the answer in a body, with the id of its request: servers send batches, and ids of another type."""
+def _parsed(body: bytes) -> Any:
     try:
-        messages = json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):
         return None
-    messages = messages if isinstance(messages, list) else [messages]
-    answers = [m for m in messages if isinstance(m, dict) and "method" not in m and ("result" in m or "error" in m)]
-    same: Callable[[dict[str, Any]], bool] = lambda answer: str(answer.get("id")) == str(request_id)  # noqa: E731
-    found = next(filter(same, answers), answers[0] if len(answers) == 1 else None)
-    return None if found is None else {**found, "jsonrpc": "2.0", "id": request_id}
+
+
+def _is_answer(message: Any) -> bool:
+    return isinstance(message, dict) and "method" not in message and ("result" in message or "error" in message)
+
+
+def _is_sound(message: object, request_id: object, body: bytes) -> bool:
+    """Return whether the SDK reads a message as the answer to a request."""
+    return (
+        isinstance(message, dict)
+        and _is_answer(message)
+        and message.get("id") == request_id
+        and message.get("jsonrpc") == "2.0"
+        and body[:1].isascii()  # no byte order mark
+    )
+
+
+def _answer_in(messages: object, request_id: object) -> dict[str, Any] | None:
+    """Return the answer to a request in the messages of a body: servers send batches, and ids of another type."""
+    listed: list[Any] = messages if isinstance(messages, list) else [messages]
+    answers: list[dict[str, Any]] = [message for message in listed if _is_answer(message)]
+    same = (answer for answer in answers if str(answer.get("id")) == str(request_id))
+    return next(same, answers[0] if len(answers) == 1 else None)
 
 
 def _kept(headers: httpx2.Headers) -> dict[str, str]:
@@ -211,6 +241,8 @@ def _problem(error: Exception) -> str:
         return "the answer stopped coming"
     if isinstance(error, httpx2.DecodingError):
         return "the answer could not be decoded"
+    if isinstance(error, httpx2.LocalProtocolError):
+        return "the request could not be sent"
     if isinstance(error, httpx2.NetworkError) or re.search("disconnected|closed connection", str(error)):
         return "the connection broke"
     return "the answer was not valid HTTP"

@@ -43,7 +43,9 @@ async def open_http(
     async def check(response: httpx2.Response) -> None:
         if isinstance(body := response.stream, httpx2.AsyncByteStream):
             events = response.headers.get("content-type", "").startswith("text/event-stream")
-            response.stream = LimitedBody(body, events=events, max_bytes=server.max_message_bytes)
+            response.stream = LimitedBody(
+                body, events=events, max_bytes=server.max_message_bytes, encoded="content-encoding" in response.headers
+            )
         if response.request.method != "POST" and not events_only:
             return  # servers without a stream of notifications answer a GET with any status
         on_status(response.status_code)

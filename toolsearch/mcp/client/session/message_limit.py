@@ -14,11 +14,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import httpx2
 
+from ....text import EscapeRepair
 from ...events import log_event
 
 __all__ = ["LimitedBody", "MessageTooLargeError", "WholeLines", "too_large_text"]
 
 _EDGE_BYTES = 300
+_MAX_REPAIRED_BYTES = 2_000_000
 _ID = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")'
 _ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID)
 _ID_LAST = re.compile(_ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
@@ -63,8 +65,8 @@ class WholeLines:
             if end < len(chunk):
                 self._add(chunk[end:])
             if lines:
-                return lines
-        return self._finish(b"")
+                return _repaired(lines)
+        return _repaired(self._finish(b""))
 
     def _add(self, chunk: bytes) -> None:
         self._parts.append(chunk)
@@ -91,6 +93,13 @@ class WholeLines:
         return json.dumps(answer).encode() + (newline or b"\n") + others
 
 
+def _repaired(lines: bytes) -> bytes:
+    if len(lines) > _MAX_REPAIRED_BYTES:  # a line made of escapes takes long
+        return lines
+    repair = EscapeRepair()
+    return repair.feed(lines) + repair.end()
+
+
 class LimitedBody(httpx2.AsyncByteStream):
     """The body of a response, whose messages may not be larger than a limit.
 
@@ -98,12 +107,14 @@ class LimitedBody(httpx2.AsyncByteStream):
         body: The body.
         events: Whether it is a stream of events, each of which is a message.
         max_bytes: The largest message.
+        encoded: Whether the bytes are compressed.
     """
 
-    def __init__(self, body: httpx2.AsyncByteStream, *, events: bool, max_bytes: int) -> None:
+    def __init__(self, body: httpx2.AsyncByteStream, *, events: bool, max_bytes: int, encoded: bool = False) -> None:
         self._body = body
         self._events = events
         self._max_bytes = max_bytes
+        self._repair = None if encoded else EscapeRepair()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
@@ -112,7 +123,9 @@ class LimitedBody(httpx2.AsyncByteStream):
             size = size + len(chunk) if end < 0 else len(chunk) - end
             if size > self._max_bytes:
                 raise MessageTooLargeError(too_large_text(self._max_bytes))
-            yield chunk
+            yield chunk if self._repair is None else self._repair.feed(chunk)
+        if self._repair is not None:
+            yield self._repair.end()
 
     async def aclose(self) -> None:
         await self._body.aclose()
