@@ -11,13 +11,17 @@ from ...chat.events import ChatChunk
 from ...chat.requests import ChatRequest
 from ...chat.responses import ChatResponse
 from ...errors import ConfigurationError
+from ...messages import ToolMessage
 from ...text import short_repr
 from ...text.secret import Secret
 from ...tools.tool_type import Tool
+from ..history import acceptable_history
+from ..profiles import ProviderProfile, coerce_profile
 from .answers import response_of
 from .clients import SdkClients
 from .stream import StreamAssembler
 from .strict_schema import response_format
+from .tool_choice import acceptable_choice
 from .wire import wire_messages, wire_tools
 
 if TYPE_CHECKING:
@@ -47,6 +51,8 @@ class OpenAIChatModel:
         tools: Tools or definitions to send if a request has none. The model never runs tools, and a `ChatClient` does
             not know them: use them with a model that is called directly, or with ``tool_calling=False``.
         max_tools: The largest number of tools in one request; by default OpenAI's limit. None for no limit.
+        profile: What the server accepts: a name of `PROFILES` or a `ProviderProfile`. By default it is found by the
+            server's address and the model's name. Requests are changed to fit it, on the wire only.
         stream_usage: Whether to request token counts at the end of streams. False for servers that reject the
             request for them.
         output_schema: Whether structured output uses ``response_format``, strict if the schema allows it. False for
@@ -58,6 +64,7 @@ class OpenAIChatModel:
 
     Attributes:
         model: The model's name.
+        profile: What the server accepts.
         supports_output_schema: The argument `output_schema`.
 
     Raises:
@@ -83,6 +90,7 @@ class OpenAIChatModel:
         async_client: AsyncOpenAI | None = None,
         tools: Sequence[Tool | Mapping[str, Any]] = (),
         max_tools: int | None = 128,
+        profile: str | ProviderProfile | None = None,
         stream_usage: bool = True,
         output_schema: bool = True,
         max_retries: int | None = None,
@@ -103,6 +111,8 @@ class OpenAIChatModel:
         # Not a method: the clients must not refer back to the model, or dropping it would not close them at once.
         self._errors = partial(_convert_errors, model)
         self._clients = SdkClients(settings, client, async_client, self._errors)
+        address = base_url if not given else str((client or async_client).base_url)  # type: ignore[union-attr]
+        self.profile = coerce_profile(profile, model, address)
         self._tools = tuple(map(_coerce_tool, tools))
         self._max_tools = max_tools
         self._stream_usage = stream_usage
@@ -207,9 +217,9 @@ class OpenAIChatModel:
                 f"{self.model} takes at most {self._max_tools} tools in one request, got {len(tools)} tools; let "
                 "ToolSearchAdvisor reveal them as they are needed, or set max_tools if the server takes more"
             )
-        arguments: dict[str, Any] = {"model": self.model, "messages": wire_messages(request.messages)}
+        arguments: dict[str, Any] = {"model": self.model, "messages": self._messages(request)}
         if tools:
-            arguments["tools"] = wire_tools(tools)
+            arguments["tools"] = wire_tools(tools, self.profile)
         if request.output_schema is not None:
             arguments["response_format"] = response_format(request.output_schema)
         if stream:
@@ -223,7 +233,15 @@ class OpenAIChatModel:
             options = {name: value for name, value in options.items() if name not in _TOOL_OPTIONS}
         elif not request.allow_tool_calls:
             options["tool_choice"] = "none"
+        elif "tool_choice" in options:
+            names = [tool["function"]["name"] for tool in arguments["tools"]]
+            is_own = "tool_choice" not in request.options
+            is_later = is_own and bool(request.messages) and isinstance(request.messages[-1], ToolMessage)
+            options["tool_choice"] = acceptable_choice(options["tool_choice"], names, self.profile, is_later=is_later)
         return arguments | options
+
+    def _messages(self, request: ChatRequest) -> list[dict[str, Any]]:
+        return wire_messages(acceptable_history(request.messages, self.profile), self.profile)
 
 
 def _coerce_tool(tool: object) -> Tool:

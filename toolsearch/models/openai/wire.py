@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import ConfigurationError
 from ...messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from ...text import replace_surrogates, replace_surrogates_in, short_repr
+from ...text.logs import log_event
 from ...tools.names import is_wire_name, wire_name
-from .valid_schema import valid_schema
+from ..changes import log_change
+from ..profiles import PROFILES, ProviderProfile
+from .wire_schema import wire_schema
 
 if TYPE_CHECKING:
     from ...tools.tool_type import Tool
@@ -20,72 +24,115 @@ __all__ = ["wire_messages", "wire_tools"]
 
 Json: TypeAlias = dict[str, Any]
 
+logger = logging.getLogger("toolsearch.models")
+
 _AUDIO = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+_OPENAI = PROFILES["openai"]
 
 
-def wire_tools(tools: Iterable[Tool]) -> list[Json]:
+def wire_tools(tools: Iterable[Tool], profile: ProviderProfile = _OPENAI) -> list[Json]:
     """Encode tool definitions, in the given order and with the key order of their schemas.
 
-    Parts of a schema that are not valid JSON Schema are left out, because a provider rejects the whole request for
-    one invalid schema.
+    A provider rejects the whole request for one definition that it does not accept. So schemas and descriptions are
+    changed to fit the profile, and a tool that cannot be made to fit is left out, with a warning.
 
     Raises:
         ConfigurationError: If a name contains characters that providers reject.
     """
-    return [_encode_tool(tool) for tool in tools]
+    encoded = (_encode_tool(tool, profile) for tool in tools)
+    return [tool for tool in encoded if tool is not None]
 
 
-def _encode_tool(tool: Tool) -> Json:
+def _encode_tool(tool: Tool, profile: ProviderProfile) -> Json | None:
     if not is_wire_name(tool.name):
         raise ConfigurationError(
             f"the tool name {tool.name!r} cannot be sent: a name must be 1 to 64 of the characters a-z A-Z 0-9 _ -; "
             "ChatClient renames such tools, a model that is called directly does not"
         )
     # No "strict": most schemas of MCP servers do not meet its conditions, and one such schema fails the request.
-    parameters = valid_schema(tool.parameters) or {"type": "object", "properties": {}}
-    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": replace_surrogates_in(function)}
+    try:
+        parameters, hints = wire_schema(tool.parameters, profile)
+        description = _description(tool.description, hints, profile)
+        function = replace_surrogates_in({"name": tool.name, "description": description, "parameters": parameters})
+        changed = function != {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    except (ValueError, TypeError, RecursionError) as error:
+        log_change("tool left out", tool.name, profile.name, digest=tool.fingerprint, level=logging.WARNING)
+        log_event(logger, logging.DEBUG, "tool_left_out", {"tool": tool.name}, error=error)
+        return None
+    if changed:
+        log_change("definition of a tool", tool.name, profile.name, digest=tool.fingerprint)
+    return {"type": "function", "function": function}
 
 
-def wire_messages(messages: Sequence[Message]) -> list[Json]:
-    """Encode a conversation.
+def _description(text: str, hints: Sequence[str], profile: ProviderProfile) -> str:
+    """Return a description with hints of what the schema no longer says, cut at a word to the profile's length."""
+    limit = profile.max_description
+    whole = "\n".join(filter(None, [text, *hints]))
+    if len(whole) <= limit:
+        return whole
+    cut = whole[: limit - 1]
+    return cut[: max(cut.rfind(" "), limit - 60)].rstrip() + "…"
+
+
+def wire_messages(messages: Sequence[Message], profile: ProviderProfile = _OPENAI) -> list[Json]:
+    """Encode a conversation, message by message; `acceptable_history` repairs it as a whole.
 
     Tool messages hold text only. The media of a round's tool results follow in one user message after all of them,
-    because no message may stand between the results of one round. What providers reject in a history is replaced:
-    arguments that are not a JSON object by `{}`, an empty result by a note. An empty answer is left out.
+    because no message may stand between the results of one round. What providers reject is replaced: arguments that
+    are not a JSON object by `{}`, an empty result by a note, media that cannot be sent by a note. An empty answer is
+    left out.
 
     Raises:
-        ConfigurationError: If media of a user message are of a kind that the format does not have.
+        ConfigurationError: If the last message has media of a kind that the format does not have.
     """
     sent: list[Json] = []
     waiting: list[ToolMessage] = []
-    for message in messages:
+    for position, message in enumerate(messages):
         if waiting and not isinstance(message, ToolMessage):
-            sent.append(_encode_result_media(waiting))
+            _append_user(sent, _encode_result_media(waiting, profile), profile)
             waiting = []
         if isinstance(message, AssistantMessage) and not (message.text.strip() or message.tool_calls):
             continue
-        sent.append(_encode_message(message))
-        if isinstance(message, ToolMessage) and any(_encode_media(media) for media in message.media):
+        if isinstance(message, UserMessage):
+            content = _user_content(message, profile, is_last=position == len(messages) - 1)
+            _append_user(sent, {"role": "user", "content": content}, profile)
+        else:
+            sent.append(_encode_message(message, profile))
+        if isinstance(message, ToolMessage) and any(_encode_media(media, profile) for media in message.media):
             waiting.append(message)
     if waiting:
-        sent.append(_encode_result_media(waiting))
+        _append_user(sent, _encode_result_media(waiting, profile), profile)
     return sent
 
 
-def _encode_message(message: Message) -> Json:
+def _append_user(sent: list[Json], message: Json, profile: ProviderProfile) -> None:
+    last = sent[-1]["role"] if sent else ""
+    if last == "tool" and not profile.user_after_tool:
+        sent.append({"role": "assistant", "content": "I have the results."})
+    elif last == "user" and profile.alternating:
+        earlier = sent.pop()
+        message = {"role": "user", "content": [*_parts(earlier["content"]), *_parts(message["content"])]}
+    sent.append(message)
+
+
+def _parts(content: Any) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _encode_message(message: Message, profile: ProviderProfile) -> Json:
     match message:
         case SystemMessage():
             return {"role": "system", "content": replace_surrogates(message.text)}
-        case UserMessage():
-            return {"role": "user", "content": _user_content(message)}
         case AssistantMessage(tool_calls=()):
             return {"role": "assistant", "content": replace_surrogates(message.text)}
         case AssistantMessage():
             calls = [_encode_call(call) for call in message.tool_calls]
-            return {"role": "assistant", "content": replace_surrogates(message.text) or None, "tool_calls": calls}
+            content: Json = {"content": replace_surrogates(message.text)}
+            if not message.text.strip():
+                content = {"null": {"content": None}, "text": {"content": ""}, "omit": {}}[profile.empty_content]
+            return {"role": "assistant", **content, "tool_calls": calls}
         case ToolMessage():
-            notes = [_note(media) for media in message.media]
+            notes = [_note(media, profile) for media in message.media]
             text = "\n".join(filter(None, [message.text, *notes]))
             text = text if text.strip() else "(empty result)"
             return {
@@ -96,17 +143,20 @@ def _encode_message(message: Message) -> Json:
     raise ConfigurationError(f"messages must be Message objects, got {short_repr(message)}")
 
 
-def _user_content(message: UserMessage) -> str | list[Json]:
+def _user_content(message: UserMessage, profile: ProviderProfile, *, is_last: bool) -> str | list[Json]:
     if not message.media:
         return replace_surrogates(message.text)
-    parts: list[Json] = [{"type": "text", "text": replace_surrogates(message.text)}] if message.text else []
+    parts: list[Json] = [{"type": "text", "text": replace_surrogates(message.text)}] if message.text.strip() else []
     for media in message.media:
-        part = _encode_media(media)
+        part = _encode_media(media, profile)
         if part is None:
-            raise ConfigurationError(
-                f"media of type {media.mime_type!r} cannot be sent to a chat-completions model"
-                + (" by URL; pass its data" if media.url else "")
-            )
+            if is_last and not media.mime_type.startswith("image/"):
+                raise ConfigurationError(
+                    f"media of type {media.mime_type!r} cannot be sent to a chat-completions model"
+                    + (" by URL; pass its data" if media.url else "")
+                )
+            log_change("media left out", media.mime_type, profile.name, level=logging.WARNING)
+            part = {"type": "text", "text": _note(media, profile)}
         parts.append(part)
     return parts
 
@@ -120,42 +170,53 @@ def _encode_call(call: ToolCall) -> Json:
 
 def _is_object(arguments: str) -> bool:
     try:
-        return isinstance(json.loads(arguments), dict)
+        return isinstance(json.loads(arguments, parse_constant=_reject_constant), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _encode_media(media: Media) -> Json | None:
-    """Return a part of a user message, or None for media that the format does not have."""
-    if media.mime_type.startswith("image/"):
-        return {"type": "image_url", "image_url": {"url": media.url or _data_url(media)}}
-    if media.url:
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
+
+
+def _encode_media(media: Media, profile: ProviderProfile) -> Json | None:
+    """Return a part of a user message, or None for media that the format does not have or the provider rejects."""
+    mime_type = media.mime_type.partition(";")[0].strip().lower()
+    mime_type = _ALIASES.get(mime_type, mime_type)
+    if mime_type.startswith("image/"):
+        if mime_type not in profile.image_types or not (media.url or media.data):
+            return None
+        return {"type": "image_url", "image_url": {"url": media.url or _data_url(media, mime_type)}}
+    if media.url or not media.data:
         return None
-    if audio := _AUDIO.get(media.mime_type):
+    if audio := _AUDIO.get(mime_type):
         return {"type": "input_audio", "input_audio": {"data": _base64(media), "format": audio}}
-    if media.mime_type == "application/pdf":
+    if mime_type == "application/pdf":
         name = replace_surrogates(media.name) if media.name else "document.pdf"
-        return {"type": "file", "file": {"filename": name, "file_data": _data_url(media)}}
+        return {"type": "file", "file": {"filename": name, "file_data": _data_url(media, mime_type)}}
     return None
 
 
-def _note(media: Media) -> str:
-    where = "follows in the next user message" if _encode_media(media) else "cannot be shown"
+def _note(media: Media, profile: ProviderProfile) -> str:
+    where = "follows in the next user message" if _encode_media(media, profile) else "cannot be shown"
     return f"[{media.mime_type}: {where}]"
 
 
-def _encode_result_media(results: Sequence[ToolMessage]) -> Json:
+def _encode_result_media(results: Sequence[ToolMessage], profile: ProviderProfile) -> Json:
     parts: list[Json] = []
     for result in results:
         parts.append(
             {"type": "text", "text": replace_surrogates(f"Output of {result.name} (call {result.tool_call_id}):")}
         )
-        parts.extend(part for media in result.media if (part := _encode_media(media)))
+        parts.extend(part for media in result.media if (part := _encode_media(media, profile)))
     return {"role": "user", "content": parts}
 
 
-def _data_url(media: Media) -> str:
-    return f"data:{media.mime_type};base64,{_base64(media)}"
+def _data_url(media: Media, mime_type: str) -> str:
+    return f"data:{mime_type};base64,{_base64(media)}"
 
 
 def _base64(media: Media) -> str:
