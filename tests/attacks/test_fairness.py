@@ -281,6 +281,8 @@ def run_program(text: str, *, interrupt: bool = False) -> str:
 
 # The hung tools never return: a program that waits for one of them does not end at all.
 PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs that ignore it
 import threading, asyncio, anyio, os, sys
 from toolsearch import ChatClient, Tool, ToolSearchAdvisor
 from toolsearch.testing import ScriptedChatModel

@@ -262,7 +262,7 @@ def test_lone_surrogates_are_replaced_and_pairs_joined(connect, ask):
     sent = server.requests[0].json
     assert sent["messages"][0]["content"] == "a\ufffd"
     assert sent["tools"][0]["function"]["description"] == "half \ufffd"
-    assert sent["tools"][0]["function"]["parameters"]["properties"] == {"\ufffd": {"enum": ["😀"]}}
+    assert sent["tools"][0]["function"]["parameters"]["properties"] == {"\ufffd": {"enum": ["😀"], "type": "string"}}
 
 
 # Rejected requests

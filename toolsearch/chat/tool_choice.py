@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["is_forced", "release"]
+__all__ = ["is_forced"]
 
 
 def is_forced(choice: Any) -> bool:
@@ -20,10 +20,3 @@ def is_forced(choice: Any) -> bool:
         mode = allowed.get("mode") if isinstance(allowed, Mapping) else choice.get("mode")
         return choice.get("type") not in ("auto", "none") and mode not in ("auto", "none")
     return isinstance(choice, str) and choice not in ("auto", "none", "")
-
-
-def release(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return options that demand no tool call. A model that must call a tool in every round can never answer."""
-    if not is_forced(options.get("tool_choice")):
-        return options
-    return {**options, "tool_choice": "auto"}

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 from ..chat.limits import ReachedLimit
 from ..chat.requests import ChatRequest
 from ..chat.responses import ChatResponse
+from ..chat.tool_choice import is_forced
 from ..chat.usage_limits import UsageLimits
 from ..errors import ConfigurationError
 from ..messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage
@@ -337,6 +338,9 @@ class ToolCallingAdvisor:
         outgoing = yield from filter_tools(state, outgoing)
         outgoing = yield from add_read_tool(state, outgoing, self.tools_before_read_tool)
         note_sent(state, outgoing)
+        if state.round > 1 and is_forced(outgoing.options.get("tool_choice")):
+            # A model that must call a tool in every round can never answer.
+            outgoing = outgoing.replace(options={**outgoing.options, "tool_choice": "auto"})
         return outgoing.replace(allow_tool_calls=False) if counter.exhausted else outgoing
 
     def _run_tools(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
@@ -98,14 +98,17 @@ def _match(
     for by_name in (True, False):
         for index, call in enumerate(calls):
             if found[index] is None:
-                for position in results:
-                    result = messages[position]
-                    same = isinstance(result, ToolMessage) and result.tool_call_id == call.id
-                    if same and position not in used and (not by_name or result.name == call.name):
-                        found[index] = position
-                        used.add(position)
-                        break
+                fitting = (at for at in results if at not in used and _answers(messages[at], call, by_name))
+                if (at := next(fitting, None)) is not None:
+                    found[index] = at
+                    used.add(at)
     return found
+
+
+def _answers(message: Message, call: ToolCall, by_name: bool) -> bool:
+    if not isinstance(message, ToolMessage) or message.tool_call_id != call.id:
+        return False
+    return not by_name or message.name == call.name
 
 
 class _Ids:

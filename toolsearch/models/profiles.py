@@ -102,7 +102,11 @@ PROFILES: dict[str, ProviderProfile] = {
         ),
         _profile("azure", **_LENIENT, empty_content="null", hosts=r".*\.azure\.com|.*\.azure-api\.net"),
         _profile(
-            "deepseek", **_LENIENT, empty_content="text", hosts=r".*\.deepseek\.com", models=r"deepseek.*",
+            "deepseek",
+            **_LENIENT,
+            empty_content="text",
+            hosts=r".*\.deepseek\.com",
+            models=r"deepseek.*",
         ),
         _profile(
             "mistral",

@@ -27,6 +27,7 @@ Json: TypeAlias = dict[str, Any]
 logger = logging.getLogger("toolsearch.models")
 
 _AUDIO = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+_EMPTY = {"null": None, "text": ""}
 _OPENAI = PROFILES["openai"]
 
 
@@ -129,7 +130,7 @@ def _encode_message(message: Message, profile: ProviderProfile) -> Json:
             calls = [_encode_call(call) for call in message.tool_calls]
             content: Json = {"content": replace_surrogates(message.text)}
             if not message.text.strip():
-                content = {"null": {"content": None}, "text": {"content": ""}, "omit": {}}[profile.empty_content]
+                content = {} if profile.empty_content == "omit" else {"content": _EMPTY[profile.empty_content]}
             return {"role": "assistant", **content, "tool_calls": calls}
         case ToolMessage():
             notes = [_note(media, profile) for media in message.media]

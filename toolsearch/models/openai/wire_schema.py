@@ -17,9 +17,9 @@ Json: TypeAlias = dict[str, Any]
 
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_SINGLE = (
-    ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then")
-    + ("unevaluatedItems", "unevaluatedProperties")
+_SINGLE = frozenset(
+    {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems"}
+    | {"unevaluatedProperties"}
 )
 _PLAIN = frozenset(
     {"type", "enum", "const", "required", "title", "description", "default", "examples", "format", "pattern"}
