@@ -15,9 +15,11 @@ from typing import Any, TypeAlias, cast
 from ..chat.requests import ChatRequest
 from ..errors import ProviderError
 from ..messages import AssistantMessage, Usage
+from ..models.profiles import ProviderProfile
 from .openai_encoding import completion, completion_chunks, json_bytes
 from .script import Script, ScriptExhaustedError
 from .scripted import ScriptedAnswer, ScriptedChatModel, estimate_usage
+from .wire_checks import rejections
 
 __all__ = ["OpenAIWireServer", "WireAnswer", "WireReply", "WireRequest"]
 
@@ -89,6 +91,7 @@ class OpenAIWireServer:
     Args:
         script: The steps, one for each request, or one callable that answers every request. An iterator is read step by
             step, so it may be endless.
+        profile: What the server accepts. A request that does not fit gets status 400, and no step is taken.
 
     Attributes:
         requests: All requests in order of arrival.
@@ -105,8 +108,14 @@ class OpenAIWireServer:
         ('Hello!', {'messages': []})
     """
 
-    def __init__(self, script: Iterable[WireAnswer] | Callable[[WireRequest], Any] = ()) -> None:
+    def __init__(
+        self,
+        script: Iterable[WireAnswer] | Callable[[WireRequest], Any] = (),
+        *,
+        profile: ProviderProfile | None = None,
+    ) -> None:
         self._script = Script(script)
+        self._profile = profile
         self._lock = threading.Lock()
         self._encoder = ScriptedChatModel(lambda request: request.context["answer"], usage=_estimate)
         self.requests: list[WireRequest] = []
@@ -141,6 +150,8 @@ class OpenAIWireServer:
             self.requests.append(request)
         if not request.path.endswith("/chat/completions"):
             return WireReply(status=404, body=_error(f"no such path: {request.path}", "not_found"))
+        if self._profile is not None and (found := rejections(request.json, self._profile)):
+            return WireReply(status=400, body=_error("; ".join(found), "invalid_request_error"))
         try:
             answer: Any = self._script.take()
         except ScriptExhaustedError as error:
