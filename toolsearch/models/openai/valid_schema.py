@@ -58,6 +58,9 @@ _CHECKS: dict[str, Check] = {
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count),
     **dict.fromkeys(("minContains", "maxContains"), _is_count),
     **dict.fromkeys(("$ref", "$schema", "$id", "$comment", "description", "title", "format", "pattern"), _is_text),
+    **dict.fromkeys(("contentEncoding", "contentMediaType"), _is_text),
+    "examples": lambda value: isinstance(value, list | tuple),
+    "dependentRequired": lambda value: isinstance(value, Mapping) and all(map(_is_names, value.values())),
     **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), _is_bool),
 }
 _NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})

@@ -170,8 +170,8 @@ class _Encoding:
 
     def _encode(self, schema: Mapping[str, Any], depth: int, path: tuple[str, ...]) -> Json:
         self._nodes += 1
-        if depth > self._max_depth or self._nodes > _MAX_NODES:
-            return _outline(schema)
+        if depth >= self._max_depth or self._nodes > _MAX_NODES:
+            return _outline(schema, may_nest=depth < self._profile.max_schema_depth)
         if "$ref" in schema:
             target = _resolve(schema["$ref"], self._root)
             if not self._keeps_reference(schema["$ref"], target):
@@ -201,6 +201,8 @@ class _Encoding:
             names = _mapping(value)
             if keyword == "properties":
                 names = {name: one for name, one in names.items() if self._accepts(name) and one is not False}
+            elif keyword == "patternProperties":
+                names = {name: one for name, one in names.items() if self._accepts_pattern(name)}
             encoded[keyword] = {name: self._member(one, depth + 1, path) for name, one in names.items()}
         elif keyword in _LISTS:
             encoded[keyword] = [self._member(one, depth + 1, path) for one in value]
@@ -281,13 +283,16 @@ class _Encoding:
 _IMPLIED = {"properties": "object", "items": "array"}
 
 
-def _outline(schema: Mapping[str, Any]) -> Json:
+def _outline(schema: Mapping[str, Any], *, may_nest: bool = True) -> Json:
     """Return a schema without its parts."""
     outline = {keyword: schema[keyword] for keyword in ("type", "description") if keyword in schema}
     if isinstance(outline.get("type"), list | tuple):
         del outline["type"]
     if outline.get("type") == "array":
-        outline["items"] = {}
+        if may_nest:
+            outline["items"] = {}
+        else:
+            del outline["type"]  # an array needs items, which would be too deep
     return outline
 
 
