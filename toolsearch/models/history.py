@@ -25,7 +25,8 @@ def acceptable_history(messages: Sequence[Message], profile: ProviderProfile) ->
     - Results follow their calls, before any other message. Ids are replaced by ones that the provider accepts; they
       are unique in the conversation.
     - Empty system messages and empty answers are left out. An empty user message becomes a note.
-    - If the profile asks for it, system messages are joined in front, and neighbors of the same role are joined.
+    - If the profile asks for it, system messages are joined in front, and neighboring answers are joined. The
+      encoding joins neighboring user messages, because those of tool results are added there.
 
     Example:
         >>> from toolsearch.messages import ToolCall
@@ -146,10 +147,7 @@ def _alternate(messages: Sequence[Message], profile: ProviderProfile) -> list[Me
     joined: list[Message] = []
     for message in messages:
         last = joined[-1] if joined else None
-        if isinstance(message, UserMessage) and isinstance(last, UserMessage):
-            text = "\n\n".join(filter(None, (last.text, message.text)))
-            joined[-1] = replace(last, text=text, media=(*last.media, *message.media))
-        elif isinstance(message, AssistantMessage) and isinstance(last, AssistantMessage):  # without calls
+        if isinstance(message, AssistantMessage) and isinstance(last, AssistantMessage):  # without calls
             text = "\n\n".join(filter(None, (last.text, message.text)))
             joined[-1] = replace(message, text=text)
         elif isinstance(message, AssistantMessage) and (last is None or isinstance(last, SystemMessage)):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from ...errors import ConfigurationError
 from ...messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
@@ -112,8 +113,14 @@ def _append_user(sent: list[Json], message: Json, profile: ProviderProfile) -> N
         sent.append({"role": "assistant", "content": "I have the results."})
     elif last == "user" and profile.alternating:
         earlier = sent.pop()
-        message = {"role": "user", "content": [*_parts(earlier["content"]), *_parts(message["content"])]}
+        message = {"role": "user", "content": _joined(earlier["content"], message["content"])}
     sent.append(message)
+
+
+def _joined(first: str | list[Json], second: str | list[Json]) -> str | list[Json]:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_parts(first), *_parts(second)]
 
 
 def _parts(content: Any) -> list[Json]:
@@ -171,12 +178,17 @@ def _encode_call(call: ToolCall) -> Json:
 
 def _is_object(arguments: str) -> bool:
     try:
-        return isinstance(json.loads(arguments, parse_constant=_reject_constant), dict)
+        return isinstance(json.loads(arguments, parse_constant=_reject_constant, parse_float=_finite), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _reject_constant(name: str) -> None:
+def _finite(number: str) -> float:
+    value = float(number)
+    return value if math.isfinite(value) else _reject_constant(number)
+
+
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
