@@ -1,10 +1,10 @@
-"""What providers and server families accept in a request: one table."""
+"""Profiles of providers and server families: one table of what each accepts in a request."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal
 from urllib.parse import urlsplit
 
 from ..errors import ConfigurationError
@@ -14,12 +14,10 @@ __all__ = ["PROFILES", "ProviderProfile", "coerce_profile", "find_profile"]
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
-EmptyContent: TypeAlias = Literal["null", "text", "omit"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderProfile:
-    """What a provider, or a family of servers, accepts in a request.
+    """Limits and choices of a provider, or a family of servers: what it accepts in a request.
 
     Requests are changed to fit on the wire only: memory keeps the original messages, and arguments are validated
     against the original schemas. The defaults are those of an unknown server: what every known one accepts. The values
@@ -61,7 +59,7 @@ class ProviderProfile:
     several_system_messages: bool = False
     alternating: bool = True
     user_after_tool: bool = False
-    empty_content: EmptyContent = "omit"
+    empty_content: Literal["null", "text", "omit"] = "omit"
     refused_keywords: frozenset[str] = frozenset()
     references: bool = True
     type_lists: bool = True
