@@ -12,7 +12,17 @@ from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
 from ...text import replace_surrogates, short_repr
 from .failures import reported_failure
-from .fields import get_count, get_field, get_list, get_object, get_text, wrong_type
+from .fields import (
+    get_arguments,
+    get_calls,
+    get_count,
+    get_field,
+    get_function,
+    get_list,
+    get_object,
+    get_text,
+    wrong_type,
+)
 
 __all__ = ["arguments_text", "content_text", "final_arguments", "is_refusal", "response_of", "usage_in", "usage_of"]
 
@@ -62,13 +72,13 @@ def is_refusal(message: Any) -> bool:
 def _assistant(message: Any, reason: str, ids: CallIds) -> AssistantMessage:
     text = content_text(get_field(message, "content")) or content_text(get_field(message, "refusal"))
     # Calls without a function belong to kinds of tools that this library does not send.
-    calls = [call for call in get_list(message, "tool_calls") if get_object(call, "function")]
+    calls = [call for call in get_calls(message) if get_function(call)]
     return AssistantMessage(text, tuple(_tool_call(call, ids, reason, is_last=call is calls[-1]) for call in calls))
 
 
 def _tool_call(call: Any, ids: CallIds, reason: str, *, is_last: bool) -> ToolCall:
-    function = get_object(call, "function")
-    arguments = arguments_text(get_field(function, "arguments"))
+    function = get_function(call)
+    arguments = arguments_text(get_arguments(function))
     given_id, name = get_text(call, "id", or_number=True), get_text(function, "name")
     return ToolCall(ids.take(given_id), name, final_arguments(arguments, reason, is_last=is_last))
 
@@ -97,9 +107,11 @@ def content_text(content: Any) -> str:
 
 
 def arguments_text(arguments: Any) -> str:
-    """Return arguments as JSON text. Some servers send the object itself."""
+    """Return arguments as JSON text. Some servers send the object itself, or a list for an empty object."""
     if isinstance(arguments, str):
         return replace_surrogates(arguments)
+    if arguments == []:
+        return ""
     if arguments is not None and not isinstance(arguments, Mapping):
         raise wrong_type("arguments", "a string", arguments)
     return "" if arguments is None else replace_surrogates(json.dumps(arguments, ensure_ascii=False))

@@ -8,7 +8,18 @@ from typing import Any
 from ...errors import ProviderProtocolError
 from ...text import replace_surrogates, short_repr
 
-__all__ = ["get_count", "get_field", "get_index", "get_list", "get_object", "get_text", "wrong_type"]
+__all__ = [
+    "get_arguments",
+    "get_calls",
+    "get_count",
+    "get_field",
+    "get_function",
+    "get_index",
+    "get_list",
+    "get_object",
+    "get_text",
+    "wrong_type",
+]
 
 
 def get_field(owner: Any, name: str) -> Any:
@@ -35,6 +46,31 @@ def get_list(owner: Any, name: str) -> list[Any]:
         if isinstance(item, str | bytes | int | float | list | tuple):
             raise wrong_type(name, "a list of objects", value)
     return [item for item in value if item is not None]
+
+
+def get_calls(message: Any) -> list[Any]:
+    """Return the tool calls of a message, or the pieces of them in a streamed one.
+
+    Some servers send a single call without a list. Old ones, and gateways to them, send a `function_call`.
+    """
+    calls = get_field(message, "tool_calls")
+    if isinstance(calls, str | bytes | int | float) or calls is None or isinstance(calls, list):
+        found = get_list(message, "tool_calls")
+        old = None if found else get_object(message, "function_call")
+        return found if old is None else [{"function": old}]
+    return [calls]
+
+
+def get_function(call: Any) -> Any:
+    """Return the function of a tool call. Some servers put its name and arguments into the call itself."""
+    function = get_object(call, "function")
+    return call if function is None and isinstance(get_field(call, "name"), str) else function
+
+
+def get_arguments(function: Any) -> Any:
+    """Return the arguments of a function that a model called, as the server sends them."""
+    arguments = get_field(function, "arguments")
+    return get_field(function, "parameters") if arguments is None else arguments
 
 
 def get_text(owner: Any, name: str, *, or_number: bool = False) -> str:

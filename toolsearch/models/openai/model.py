@@ -22,6 +22,7 @@ from .clients import SdkClients
 from .stream import StreamAssembler
 from .strict_schema import response_format
 from .tool_choice import acceptable_choice
+from .whole_answers import completion_in, is_whole_answer, whole_stream
 from .wire import wire_messages, wire_tools
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = ["OpenAIChatModel"]
 
 _RESERVED_OPTIONS = ("messages", "stream", "tools")
 _CLIENT_SETTINGS = ("http_client", "default_headers", "default_query", "organization", "project")
+_END: Any = object()
 _TOOL_OPTIONS = ("tool_choice", "parallel_tool_calls")
 
 
@@ -152,10 +154,16 @@ class OpenAIChatModel:
         with self._errors(max_retries=client.max_retries):
             source = client.chat.completions.create(**arguments)
         try:
+            if is_whole_answer(source.response):
+                with self._errors(reading=True):
+                    completion = completion_in(source.response.read())
+                if completion is not None:
+                    yield from whole_stream(completion, request.messages)
+                    return
             while True:
                 with self._errors(reading=True):
-                    chunk = next(source, None)
-                if chunk is None:
+                    chunk = next(source, _END)
+                if chunk is _END:
                     break
                 if (passed := assembler.add(chunk)) is not None:
                     yield passed
@@ -170,10 +178,17 @@ class OpenAIChatModel:
         with self._errors(max_retries=client.max_retries):
             source = await client.chat.completions.create(**arguments)
         try:
+            if is_whole_answer(source.response):
+                with self._errors(reading=True):
+                    completion = completion_in(await source.response.aread())
+                if completion is not None:
+                    for event in whole_stream(completion, request.messages):
+                        yield event
+                    return
             while True:
                 with self._errors(reading=True):
-                    chunk = await anext(source, None)
-                if chunk is None:
+                    chunk = await anext(source, _END)
+                if chunk is _END:
                     break
                 if (passed := assembler.add(chunk)) is not None:
                     yield passed

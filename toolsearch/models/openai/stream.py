@@ -12,7 +12,7 @@ from ...errors import ProviderProtocolError
 from ...messages import AssistantMessage, Message, ToolCall, Usage
 from .answers import content_text, final_arguments, is_refusal, usage_in, usage_of
 from .failures import reported_failure
-from .fields import get_field, get_index, get_list, get_object, get_text
+from .fields import get_calls, get_field, get_index, get_list, get_object, get_text
 from .streamed_calls import StreamedCalls
 
 __all__ = ["StreamAssembler"]
@@ -70,14 +70,16 @@ class StreamAssembler:
         for choice in choices:
             number = get_index(choice) or 0
             answer = self._answers.setdefault(number, _Answer(self._names))
+            if (failure := reported_failure(get_field(choice, "finish_reason"))) is not None:
+                raise failure  # SGLang gives the failure in place of a reason
             answer.finish_reason = get_text(choice, "finish_reason") or answer.finish_reason
             if answer.finish_reason == "error":
                 raise _unexplained(reported_failure(choice) or reported_failure(chunk))
-            delta = get_object(choice, "delta")
+            delta = get_object(choice, "delta") or get_object(choice, "message")
             piece = content_text(get_field(delta, "content")) or content_text(get_field(delta, "refusal"))
             answer.text.append(piece)
             answer.is_refusal = answer.is_refusal or is_refusal(delta)
-            pieces = [answer.calls.add(fragment) for fragment in get_list(delta, "tool_calls")]
+            pieces = [answer.calls.add(fragment) for fragment in get_calls(delta)]
             if number == 0:
                 text.append(piece)
                 calls.extend(piece for piece in pieces if piece is not None)

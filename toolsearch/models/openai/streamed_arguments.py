@@ -32,7 +32,7 @@ class StreamedArguments:
         (True, '{"city": "Gouda"}')
     """
 
-    __slots__ = ("_complete", "_depth", "_in_string", "_pieces", "_read", "_skip", "length")
+    __slots__ = ("_complete", "_depth", "_in_string", "_pieces", "_read", "_skip", "_value", "length")
 
     def __init__(self) -> None:
         self._clear()
@@ -44,6 +44,7 @@ class StreamedArguments:
         self._depth = 0
         self._in_string = False
         self._skip = False
+        self._value: dict[str, object] | None = None  # of complete arguments, once it was needed
         self._complete: bool | None = None  # None as long as the first value has not ended
 
     def add(self, piece: str) -> None:
@@ -52,7 +53,7 @@ class StreamedArguments:
             return
         if self.length <= MAX_PLACEHOLDER and self.is_placeholder and piece.lstrip().startswith("{"):
             self._clear()
-        elif self.length >= len(piece) and self.is_complete and (_is_placeholder(piece) or self.equals(piece)):
+        elif self.is_complete and (_is_placeholder(piece) or self.means(piece)):
             return
         self._pieces.append(piece)
         self.length += len(piece)
@@ -77,9 +78,15 @@ class StreamedArguments:
     def _grows(self) -> bool:
         return all(len(a) <= len(b) and b.startswith(a) for a, b in pairwise(self._pieces))
 
-    def equals(self, text: str) -> bool:
-        """Return whether the pieces so far are `text`."""
-        return len(text) == self.length and self.text == text
+    def means(self, text: str) -> bool:
+        """Return whether the pieces so far are `text`, apart from white space and the order of members."""
+        if len(text) == self.length and self.text == text:
+            return True
+        if not self.is_complete or not text.lstrip().startswith("{"):
+            return False
+        if self._value is None:
+            self._value = _object_in(self.text)
+        return self._value is not None and _object_in(text) == self._value
 
     @property
     def is_complete(self) -> bool:
@@ -110,7 +117,12 @@ class StreamedArguments:
 
 
 def _is_object(text: str) -> bool:
+    return _object_in(text) is not None
+
+
+def _object_in(text: str) -> dict[str, object] | None:
     try:
-        return isinstance(json.loads(text), dict)
+        value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
-        return False
+        return None
+    return value if isinstance(value, dict) else None

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...messages import ToolCall
 from .answers import arguments_text
-from .fields import get_field, get_index, get_object, get_text, wrong_type
+from .fields import get_arguments, get_function, get_index, get_text, wrong_type
 from .streamed_arguments import StreamedArguments
 
 __all__ = ["StreamedCall", "StreamedCalls"]
@@ -75,8 +75,8 @@ class StreamedCalls:
         Raises:
             ProviderProtocolError: If a field has a wrong type.
         """
-        function = get_object(fragment, "function")
-        given = get_field(function, "arguments")
+        function = get_function(fragment)
+        given = get_arguments(function)
         given_id, name = get_text(fragment, "id", or_number=True), get_text(function, "name").strip()
         piece = _Piece(get_index(fragment), given_id, name, arguments_text(given))
         call = self._find(piece)
@@ -100,8 +100,8 @@ class StreamedCalls:
     def _find(self, piece: _Piece) -> StreamedCall | None:
         """Return the call that a piece belongs to, or None if it begins a new call."""
         known = self._by_index.get(piece.index) if piece.index is not None else None
-        if known is None and piece.id:
-            known = self._by_id.get(piece.id)
+        if piece.id and (known is None or (not piece.name and known.id != piece.id)):
+            known = self._by_id.get(piece.id, known)
         if known is None and piece.index is None and piece.name and not piece.id:
             known = self._calls[-1] if self._calls else None
         if known is not None:
@@ -116,7 +116,7 @@ class StreamedCalls:
         """Return the call that a piece without a name continues: the expected one, else the last that is not whole."""
         if call is None:
             return None
-        if call.is_whole and piece.arguments and not call.arguments.equals(piece.arguments):
+        if call.is_whole and piece.arguments and not call.arguments.means(piece.arguments):
             return next((other for other in reversed(self._calls) if not other.is_whole), call)
         return call
 
@@ -129,7 +129,7 @@ class StreamedCalls:
         has_another_id = bool(piece.id and call.id and piece.id != call.id)
         if call.is_whole:
             repeats = piece.name == call.name and not has_another_id
-            if repeats and (not piece.arguments or call.arguments.equals(piece.arguments)):
+            if repeats and (not piece.arguments or call.arguments.means(piece.arguments)):
                 return False
             return has_another_id or piece.name != call.name or piece.begins_object
         if has_another_id:
