@@ -478,9 +478,10 @@ def test_a_tool_without_arguments_rejects_all():
     )
 )
 def test_any_json_is_accepted_or_rejected(value):
+    inner = value[0] if isinstance(value, list) and len(value) == 1 else value
     for tool in (weather(), of({})):
         try:
-            assert parse_arguments(tool, json.dumps(value)) == (value or {})
+            assert parse_arguments(tool, json.dumps(value)) == (inner if isinstance(inner, dict) else {})
         except ToolArgumentError as error:
             assert len(str(error)) < 2000  # noqa: PT017
 

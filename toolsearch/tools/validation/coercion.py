@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,17 +11,24 @@ from ...text import replace_surrogates_in
 from .json_values import TYPES
 from .steps import Steps
 
-__all__ = ["coerce_arguments", "drop_unfit"]
+__all__ = ["adapt_arguments", "coerce_arguments", "without_fence"]
 
 MAX_ALTERNATIVES = 32
 MAX_REFERENCES = 8
+
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_EMPTY = ("", "null", "None")
+_SEPARATORS = frozenset(",;\n[{")
+_FENCE = re.compile(r"```\w*\s(?P<inside>[^`]*)```")
 
 
 def coerce_arguments(schema: Mapping[str, Any], arguments: dict[str, Any], steps: Steps) -> dict[str, Any]:
     """Return arguments in the form that the schema wants, where models often write another one.
 
     - A string that holds JSON of a type that the schema wants is decoded, if the schema does not accept strings.
-    - ``null`` for a property that is optional and does not accept null is left out.
+    - ``null`` for a property that is optional and does not accept null is left out. So is an empty string.
+    - One item becomes a list of it, if the schema wants a list.
+    - A string that differs from one listed value only by case or white space becomes this value.
 
     Everything else stays as it is. `arguments` itself is not changed.
 
@@ -41,20 +49,51 @@ def coerce_arguments(schema: Mapping[str, Any], arguments: dict[str, Any], steps
     return coerced if isinstance(coerced, dict) else arguments
 
 
-def drop_unfit(schema: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments without unknown ones, and without optional ones of a wrong type.
+def adapt_arguments(schema: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments of one of the library's own tools, as far as it can use them.
+
+    Unknown arguments, and optional ones of a wrong type, are left out. A required string can be a list of strings, or
+    the only text, under another name.
 
     Example:
         >>> schema = {"properties": {"query": {"type": "string"}, "n": {"type": "integer"}}, "required": ["query"]}
-        >>> drop_unfit(schema, {"query": "a", "n": "many", "why": "b"})
+        >>> adapt_arguments(schema, {"query": "a", "n": "many", "why": "b"})
         {'query': 'a'}
+        >>> adapt_arguments(schema, {"keywords": ["a", "b"], "n": 2})
+        {'n': 2, 'query': 'a b'}
     """
     properties, required = schema["properties"], schema["required"]
-    return {
+    kept = {
         name: value
         for name, value in arguments.items()
         if name in properties and (name in required or TYPES[properties[name]["type"]](value))
     }
+    missing = [name for name in required if not isinstance(kept.get(name), str)]
+    if len(missing) == 1 and properties[missing[0]]["type"] == "string":
+        given = [kept[missing[0]]] if missing[0] in kept else [v for n, v in arguments.items() if n not in properties]
+        texts = [text for value in given if (text := _joined(value))]
+        if len(texts) == 1:
+            kept[missing[0]] = texts[0]
+    return kept
+
+
+def _joined(value: Any) -> str:
+    """Return a string, a number or a list of them as one string; an empty string for other values."""
+    parts = value if isinstance(value, list) else [value]
+    is_text = all(isinstance(part, str | int | float) and not isinstance(part, bool) for part in parts)
+    return " ".join(map(str, parts)).strip() if is_text else ""
+
+
+def without_fence(text: str) -> str:
+    """Return a string without white space, and a code fence, around it.
+
+    Example:
+        >>> without_fence("```json\\n[1]\\n```")
+        '[1]'
+    """
+    stripped = text.strip().strip("\ufeff").strip()
+    found = _FENCE.fullmatch(stripped) if stripped.startswith("```") else None
+    return stripped if found is None else found["inside"].strip()
 
 
 class _Coercion:
@@ -65,7 +104,9 @@ class _Coercion:
     def coerce(self, schema: Any, value: Any) -> Any:
         self._steps.spend()
         if isinstance(value, str):
-            return self._decoded(schema, value)
+            value = self._decoded(schema, value)
+        if isinstance(value, str | int | float | dict) and not self._accepts(schema, value):
+            return self._converted(schema, value)
         if isinstance(value, dict):
             return self._members(list(self._alternatives(schema)), value)
         if isinstance(value, list):
@@ -78,22 +119,43 @@ class _Coercion:
         for name, member in value.items():
             schema = self._property(alternatives, name)
             coerced = self.coerce(schema, member)
-            is_left_out = coerced is None and schema is not None and not self._accepts(schema, None)
+            stands_for_none = coerced is None or (isinstance(coerced, str) and coerced.strip() in _EMPTY)
+            is_left_out = stands_for_none and schema is not None and not self._accepts(schema, coerced)
             if is_left_out and self._is_optional(alternatives, name):
                 continue
             kept[name] = member if is_left_out else coerced
         return kept
 
+    def _converted(self, schema: Any, value: Any) -> Any:
+        """Return a value in the only form of it that the schema accepts, or the value itself."""
+        if isinstance(value, str):
+            same = [known for known in self._listed(schema) if known.strip().casefold() == value.strip().casefold()]
+            if len(same) == 1 and self._accepts(schema, same[0]):
+                return same[0]
+        is_one_item = not isinstance(value, str) or not (set(value) & _SEPARATORS or value.strip() in _EMPTY)
+        if is_one_item and self._accepts(schema, []):
+            item = self._item(list(self._alternatives(schema)), 0)
+            coerced = self.coerce(item, value)
+            if isinstance(item, Mapping) and self._accepts(item, coerced):
+                return [coerced]
+        return self._members(list(self._alternatives(schema)), value) if isinstance(value, dict) else value
+
+    def _listed(self, schema: Any) -> list[str]:
+        """Return the strings that a schema lists as its values."""
+        lists = [one["enum"] for one in self._alternatives(schema) if isinstance(one.get("enum"), list | tuple)]
+        self._steps.spend(sum(map(len, lists)))
+        return list({known: None for values in lists for known in values if isinstance(known, str)})
+
     def _decoded(self, schema: Any, text: str) -> Any:
         """Return the value that a string holds as JSON, if the schema wants a value of its type and not a string."""
-        stripped = text.strip()
+        stripped = _PYTHON_WORDS.get(stripped := without_fence(text), stripped)
         if not stripped or (stripped[0] not in '{["-0123456789' and stripped not in ("true", "false", "null")):
             return text
         if self._accepts(schema, text):
             return text
         self._steps.spend(text.count(",") + len(text) // 1000)
         try:
-            value = json.loads(stripped, parse_constant=_reject, parse_float=_finite)
+            value = json.loads(stripped, parse_constant=_reject, parse_float=_finite, strict=False)
         except (ValueError, RecursionError):
             return text
         if isinstance(value, str):
