@@ -18,7 +18,7 @@ from ..messages import AssistantMessage, Message, SystemMessage, ToolCall, ToolM
 from ..text import short_repr
 from ..tools.argument_types import validate_type
 from ..tools.guard import DefinitionRule, ToolFilter, ToolGuard
-from ..tools.names import READ_TOOL, RESERVED_NAMES
+from ..tools.names import READ_TOOL, RESERVED_NAMES, called_name
 from ..tools.predicates import evaluate_predicate, validate_predicate
 from ..tools.results.limits import RESULT_MEDIA_BYTES, RESULT_TOKENS, ResultLimits
 from ..tools.results.store import RESULT_STORE, ResultStore
@@ -227,6 +227,7 @@ class ToolCallingAdvisor:
             allowed = yield from filter_tools(state, request)
             allowed = yield from withhold_changed_tools(state.guard, allowed, state.earlier)
             allowed = yield from add_read_tool(state, allowed, self.tools_before_read_tool)
+            calls = _name_calls(calls, {tool.name for tool in allowed.tools})
             yield from self.initialize_batch(state, allowed, calls)
             return (yield from self._run_tools(state, allowed, calls, CallCounter(self.limits, request.messages)))
 
@@ -276,7 +277,7 @@ class ToolCallingAdvisor:
                     break
                 state.round += 1
                 outgoing = yield from self._prepare_round(state, request, counter)
-                response = yield outgoing
+                response = _with_known_names(state, outgoing, (yield outgoing))
                 if state.budget is not None:
                     state.budget.count(outgoing, response)
                 response = yield from run_hook(self.after_call(state, response), ChatResponse, "after_call")
@@ -383,6 +384,25 @@ class ToolCallingAdvisor:
         )
         counter.end_round(batch.messages)
         return batch if limit is None else replace(batch, limit=limit)
+
+
+def _with_known_names(state: LoopState, outgoing: ChatRequest, response: ChatResponse) -> ChatResponse:
+    """Return a response whose calls have the names that the tools of this round have."""
+    calls = response.tool_calls
+    if not calls:
+        return response
+    named = _name_calls(calls, {*(tool.name for tool in outgoing.tools), *(state.executable or ())})
+    if named == calls:
+        return response
+    last = response.message
+    message = replace(last, tool_calls=named)
+    return response.replace(messages=tuple(message if one is last else one for one in response.messages))
+
+
+def _name_calls(calls: Sequence[ToolCall], known: Container[str]) -> tuple[ToolCall, ...]:
+    return tuple(
+        call if (name := called_name(call.name, known)) == call.name else replace(call, name=name) for call in calls
+    )
 
 
 def _resolve(resolver: ToolResolver, request: ChatRequest, calls: Sequence[ToolCall]) -> dict[str, Tool]:

@@ -19,6 +19,7 @@ __all__ = [
     "READ_TOOL",
     "RESERVED_NAMES",
     "SEARCH_TOOL",
+    "called_name",
     "closest_names",
     "is_wire_name",
     "name_digest",
@@ -46,6 +47,10 @@ _VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _INVALID = re.compile(r"[^a-zA-Z0-9_-]+")
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
 _PREFIX_END = re.compile(r"::|__|[.:/]")
+_SPECIAL_TOKEN = re.compile(r"<[|\uff5c].*", re.DOTALL)
+_CALLED = re.compile(
+    r"(?:(?:to=)?(?:functions?|tools?|default_api|multi_tool_use)[.:])?(?P<name>.+?)(?::\d+)?", re.DOTALL
+)
 _MAX_COMPARED_CHARACTERS = 150
 _MAX_PREFIXES = 8
 _SIMILARITY_THRESHOLD = 0.6
@@ -111,6 +116,25 @@ def words_of(name: str) -> list[str]:
         ['get', 'http', 'status', 'for', 'host']
     """
     return [word.casefold() for word in _BOUNDARY.split(name) if word]
+
+
+def called_name(name: str, known: Container[str]) -> str:
+    """Return the known name that a model called, or `name` if there is none.
+
+    Some servers leave parts of the model's format in the name: a namespace, a number, or special tokens behind it.
+
+    Example:
+        >>> known = {"get_weather"}
+        >>> called_name("functions.get_weather:0", known), called_name("get_weather<|channel|>commentary", known)
+        ('get_weather', 'get_weather')
+        >>> called_name("functions.send_mail", known)
+        'functions.send_mail'
+    """
+    if name in known:
+        return name
+    whole = _SPECIAL_TOKEN.sub("", name).strip()
+    called = _CALLED.fullmatch(whole)
+    return next((form for form in (whole, called and called["name"]) if form and form in known), name)
 
 
 def closest_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
