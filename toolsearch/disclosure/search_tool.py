@@ -12,6 +12,9 @@ from .turn import DisclosureTurn
 
 __all__ = ["SEARCH_TOOL", "bind_search_tool", "search_tool_parameters"]
 
+_NO_CATEGORY = ("", "none", "null", "all", "any")
+"""Words, in lower case, that models write for an argument that they leave out."""
+
 
 def search_tool_parameters(*, max_results: int, limit: int, categories: bool) -> dict[str, Any]:
     """Return the JSON Schema of the search tool's parameters.
@@ -32,8 +35,9 @@ def bind_search_tool(turn: DisclosureTurn) -> Tool:
     settings = turn.settings
 
     def search(query: str, max_results: float | None = None, category: str | None = None) -> str:
+        chosen = None if category is None or category.strip().casefold() in _NO_CATEGORY else category
         try:
-            return turn.search(query, None if max_results is None else int(max_results), category or None)
+            return turn.search(query, None if max_results is None else int(max_results), chosen)
         except ToolSearchError:
             raise
         except Exception as error:  # of an index or a filter, whose text is not for the model
