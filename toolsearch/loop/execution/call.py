@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 from ...errors import AsyncCallableError, ConfigurationError, TookTooLongError, ToolSearchError, leaf_errors
 from ...messages import Media, ToolCall, ToolMessage, ToolVersion
 from ...observability.observer import Span
-from ...text import short_repr
+from ...text import replace_surrogates, short_repr
 from ...text.logs import log_event
 from ...tools.background_loop import run_coroutine
 from ...tools.definition.signature import is_awaitable
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 MAX_QUICK_NAMES = 300
 MAX_SHOWN_ERRORS = 5
+MAX_SHOWN_CAUSES = 3
 MAX_QUICK_CHARACTERS = 50_000
 
 
@@ -189,18 +190,24 @@ def unknown_tool_text(name: str, known: list[str]) -> str:
     return f"There is no tool {shown}. Available: {listed}{', ...' if len(known) > 20 else ''}."
 
 
-def error_text(error: BaseException) -> str:
+def error_text(error: BaseException, depth: int = 0) -> str:
     """Return the text of a tool's exception for the model: its type and text, or the public text of an own error.
 
-    An exception group, such as that of a task group, has the texts of its errors.
+    An exception group, such as that of a task group, has the texts of its errors. An error without a text has that of
+    its cause.
     """
     if isinstance(error, BaseExceptionGroup):
-        texts = list(dict.fromkeys(error_text(one) for one in leaf_errors(error)))
+        texts = list(dict.fromkeys(error_text(one, depth + 1) for one in leaf_errors(error)))
         shown = "; ".join(texts[:MAX_SHOWN_ERRORS])
         return shown if len(texts) <= MAX_SHOWN_ERRORS else f"{shown}; and {len(texts) - MAX_SHOWN_ERRORS} more"
     if isinstance(error, ToolSearchError):
         return error.public_text
-    text = str(error)
+    try:
+        text = replace_surrogates(str(error))
+    except Exception:  # of its __str__
+        text = ""
+    if not text and error.__cause__ is not None and depth < MAX_SHOWN_CAUSES:
+        text = error_text(error.__cause__, depth + 1)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
