@@ -261,3 +261,24 @@ def test_the_page_lists_every_variable_with_its_default_and_meaning() -> None:
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "settings.md").read_text("utf-8")
     table = page.partition("<!-- settings -->\n")[2].partition("\n<!-- /settings -->")[0]
     assert table == settings_table()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("MAX_RESULTS", '"3"', 3),
+        ("MAX_RESULTS", " '3'\r", 3),
+        ("ENABLED", "TRUE\n", True),
+        ("INDEX", " regex", "regex"),
+        ("MAX_REVEALED", "None", None),
+        ("MAX_REVEALED", "null", None),
+        ("PINNED", '"a, b"', ("a", "b")),
+        ("EVICTION_TTL", '"1h"', timedelta(hours=1)),
+        ("MAX_CALLS_PER_TOOL", "'{\"a\": 1}'", {"a": 1}),
+    ],
+)
+def test_quotes_and_white_space_of_files_of_variables_are_dropped(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, expected: object
+) -> None:
+    monkeypatch.setenv(f"TOOLSEARCH_{name}", value)
+    assert getattr(ToolSearchSettings.load(), name.lower()) == expected

@@ -10,10 +10,25 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 
-__all__ = ["parse_duration", "parse_limit", "parse_limits", "parse_list"]
+__all__ = ["parse_duration", "parse_limit", "parse_limits", "parse_list", "tidy_value"]
 
 _SHORT_DURATION = re.compile(r"\s*(\d+)\s*([smhd])\s*")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def tidy_value(value: object) -> object:
+    """Return a value without white space and quotes around it. ``none`` and ``null``, in any case, are None.
+
+    Example:
+        >>> tidy_value(' "3"\\r'), tidy_value("None")
+        ('3', None)
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1]
+    return None if text.casefold() in ("none", "null") else text
 
 
 def parse_list(value: object) -> object:

@@ -36,7 +36,7 @@ from ..tools.results.limits import RESULT_TOKENS
 try:
     from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-    from .env_values import parse_duration, parse_limit, parse_limits, parse_list
+    from .env_values import parse_duration, parse_limit, parse_limits, parse_list, tidy_value
 except ImportError as error:
     raise MissingExtraError("settings", "ToolSearchSettings") from error
 
@@ -57,10 +57,11 @@ class ToolSearchSettings(BaseSettings):
 
     The variable of a field is ``TOOLSEARCH_`` and its name in capitals, e.g. ``TOOLSEARCH_MAX_RESULTS=3`` or
     ``TOOLSEARCH_EVICTION_TTL=PT8H``. Lists are separated by commas or written as JSON, mappings are written as JSON,
-    and None is written as ``none``. Arguments override variables. An empty variable counts as not set. A
-    variable whose name resembles a setting is logged with the closest setting, and has no effect; other names, such as
-    those that Kubernetes sets for a service, are ignored. Defaults of the options of tool search come from
-    `DisclosureSettings`, those of the limits from `ToolCallLimits`.
+    and None is written as ``none``. White space and quotes around a value, which files of variables leave there, are
+    dropped. Arguments override variables. An empty variable counts as not set. A variable whose name resembles a
+    setting is logged with the closest setting, and has no effect; other names, such as those that Kubernetes sets for
+    a service, are ignored. Defaults of the options of tool search come from `DisclosureSettings`, those of the limits
+    from `ToolCallLimits`.
 
     Raises:
         ConfigurationError: From `load` and `advisor`, if a value cannot work.
@@ -140,6 +141,8 @@ class ToolSearchSettings(BaseSettings):
     _parse_limit = field_validator("max_calls_per_tool_default", "max_total_tool_calls", mode="before")(parse_limit)
     _parse_limits = field_validator("max_calls_per_tool", mode="before")(parse_limits)
     _parse_duration = field_validator("eviction_ttl", mode="before")(parse_duration)
+
+    _tidy = field_validator("*", mode="before")(tidy_value)  # the last one is the first to run
 
     @model_validator(mode="after")
     def _warn_of_unknown_variables(self) -> Self:
