@@ -28,6 +28,13 @@ PAIRS = [
     ("<antThinking>", "</antThinking>"),
     ("<seed:think>", "</seed:think>"),
     ("<inner_monologue>", "</inner_monologue>"),
+    ("<reason>", "</reason>"),
+    ("<plan>", "</plan>"),
+    ("<draft>", "</draft>"),
+    ("<critique>", "</critique>"),
+    ("<thought_process>", "</thought_process>"),
+    ("&lt;think&gt;", "&lt;/think&gt;"),
+    ("<details type='reasoning'>\n<summary>Thought for 3 seconds</summary>\n", "\n</details>"),
     ("[THINK]", "[/THINK]"),
     ("◁think▷", "◁/think▷"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
@@ -84,3 +91,8 @@ def test_scalars_come_without_reasoning() -> None:
 def test_other_formats_keep_their_elements() -> None:
     assert unfenced("<analysis>yes</analysis>") == "<analysis>yes</analysis>"
     assert unfenced("<thinking>a</thinking>city: Gouda") == "city: Gouda"
+
+
+@pytest.mark.parametrize("text", ["&lt;think " * 5_000, "&lt;think a" * 5_000, "< " * 20_000, "&lt;" * 20_000])
+def test_tags_that_never_end_are_read_in_linear_time(text: str) -> None:
+    assert unfenced(text).startswith(text[:4])

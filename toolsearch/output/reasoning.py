@@ -9,16 +9,19 @@ __all__ = ["remove_reasoning"]
 
 _NAMES = (
     r"(?:\w+:)?(?:ant|longcat_)?(?:think(?:ing)?|thoughts?|reasoning(?:_content)?|chain[-_]of[-_]thought|cot"
-    r"|scratch[-_]?pad|(?:inner|internal)[-_](?:monologue|thoughts?))"
+    r"|scratch[-_]?pad|(?:inner|internal)[-_](?:monologue|thoughts?)|(?:think(?:ing)?|thought|reasoning)[-_]process)"
 )
-_OTHER_NAMES = r"|reflection|analysis|deliberation|rationale|planning"
+_OTHER_NAMES = (
+    r"|reason|reflect(?:ion)?|analysis|analyze|deliberat(?:e|ion)|rationale|plan(?:ning)?|drafts?|critique|steps"
+    r"|details"
+)
 _OPENING = (
-    r"<\s*(?:{names})(?:\s[^<>]*)?(?<!/)>|\[(?:THINK(?:ING)?|REASONING)\]|◁think▷|<\|(?:{names})\|>"
+    r"(?:<|&lt;)\s*(?:{names})(?:\s[^<>&]*)?(?<!/)(?:>|&gt;)|\[(?:THINK(?:ING)?|REASONING)\]|◁think▷|<\|(?:{names})\|>"
     r"|<\|(?:begin_of|start)_th(?:ought|inking)\|>|<unused94>(?:thought)?|<\|inner_prefix\|>|<\|channel>\s*thought"
     r"|^Here(?:'s| is) my thought process:?"
 )
 _CLOSING = (
-    r"<\s*/\s*(?:{names})\s*>|\[/(?:THINK(?:ING)?|REASONING)\]|◁/think▷|<\|/(?:{names})\|>"
+    r"(?:<|&lt;)\s*/\s*(?:{names})\s*(?:>|&gt;)|\[/(?:THINK(?:ING)?|REASONING)\]|◁/think▷|<\|/(?:{names})\|>"
     r"|<\|end_(?:of_)?th(?:ought|inking)\|>|<unused95>|<\|inner_suffix\|>|<channel\|>"
     r"|^Here(?:'s| is) my response:?"
 )
