@@ -304,3 +304,10 @@ def test_an_object_that_json_cannot_express_is_logged(value, types, caplog):
     assert [record.getMessage() for record in caplog.records] == (
         [f"toolsearch.result_not_json tool=act types={types}"] if types else []
     )
+
+
+def test_mappings_of_other_kinds_are_objects():
+    from types import MappingProxyType, SimpleNamespace
+
+    assert convert_result({"a": MappingProxyType({"b": 1})}, Tool("f")) == ('{"a":{"b":1}}', ())
+    assert convert_result(SimpleNamespace(a=[1]), Tool("f")) == ('{"a":[1]}', ())

@@ -6,11 +6,11 @@ import inspect
 import io
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from enum import Enum
 from functools import cache
-from types import GeneratorType
+from types import GeneratorType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
@@ -176,8 +176,12 @@ def _json(value: Any, tool: str) -> str:
     unknown: dict[str, bool] = {}
 
     def fallback(item: Any) -> Any:
-        """Return a JSON value for an object: a list for an array, otherwise its text."""
+        """Return a JSON value for an object: a list for an array, a dict for a mapping, otherwise its text."""
         with suppress(Exception):  # __getattr__ or tolist fails
+            if isinstance(item, Mapping):
+                return dict(item)
+            if isinstance(item, SimpleNamespace):
+                return vars(item)
             to_list = getattr(item, "tolist", None)
             if callable(to_list) and not isinstance(item, type):
                 return to_list()
