@@ -492,3 +492,11 @@ def test_any_text_is_accepted_or_rejected(text):
         assert isinstance(parse_arguments(weather(), text), dict)
     except ToolArgumentError as error:
         assert "weather" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("draft", ["http://json-schema.org/draft-04/schema#", "nonsense", 5, None, ["x"], {"a": 1}])
+def test_any_value_of_the_keyword_schema_lets_arguments_be_validated(draft):
+    tool = Tool("act", parameters={"$schema": draft, "$id": "http://x/y", "properties": {"n": {"type": "integer"}}})
+    assert parse_arguments(tool, '{"n": 1}') == {"n": 1}
+    with pytest.raises(ToolArgumentError, match="expected integer"):
+        parse_arguments(tool, '{"n": "x"}')
