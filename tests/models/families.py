@@ -155,6 +155,104 @@ def nim(calls: list[Call], size: int) -> Iterator[Event]:
     yield chunk({"content": ""})
 
 
+def sglang(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": ""}, usage=None)
+    for index, call in enumerate(calls):
+        yield chunk({"content": None, "tool_calls": [{**piece(index, call.id, call.name), "type": "function"}]})
+        for part in cut(call.arguments, size):
+            empty = {"index": index, "id": None, "type": "function", "function": {"name": None, "arguments": part}}
+            yield chunk({"content": None, "reasoning_content": None, "tool_calls": [empty]}, matched_stop=None)
+    yield chunk({"content": None, "tool_calls": None}, "tool_calls")
+    yield chunk(None, usage={**USAGE, "prompt_tokens_details": {"cached_tokens": 64}})
+
+
+def lmdeploy(calls: list[Call], size: int) -> Iterator[Event]:
+    for call in calls:  # all on index 0, with an empty id after the first piece
+        yield chunk({"tool_calls": [piece(0, call.id, call.name)]})
+        for part in cut(call.arguments, size):
+            yield chunk({"tool_calls": [{**piece(0, arguments=part), "id": "", "type": "function"}]})
+    yield chunk({"content": ""}, "tool_calls")
+
+
+def tgi(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):  # one call in place of a list
+        head = {**piece(index, call.id, call.name), "type": "function"}
+        yield chunk({"role": "assistant", "tool_calls": head})
+        for part in cut(call.arguments, size):
+            yield chunk(
+                {"role": "assistant", "tool_calls": {**piece(index, arguments=part), "id": "", "type": "function"}}
+            )
+    yield chunk({"role": "assistant", "content": ""}, "eos_token", usage=USAGE)
+
+
+def kimi(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": "", "reasoning_content": "They ask."})
+    for index, call in enumerate(calls):  # the server numbers the ids of each answer from 0
+        yield chunk({"tool_calls": [piece(index, f"functions.{call.name}:{index}", call.name)]})
+        yield from (chunk({"tool_calls": [piece(index, arguments=part)]}) for part in cut(call.arguments, size))
+    last = chunk({}, "tool_calls")
+    last["choices"][0]["usage"] = {**USAGE, "cached_tokens": 64}
+    yield last
+
+
+def qwen(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):  # DashScope repeats an empty name and an empty id
+        yield chunk({"content": None, "tool_calls": [piece(index, call.id, call.name)]})
+        for part in cut(call.arguments, size):
+            empty = {"index": index, "id": "", "type": "function", "function": {"name": "", "arguments": part}}
+            yield chunk({"content": None, "tool_calls": [empty]})
+        yield chunk({"content": None, "tool_calls": [{**piece(index, arguments=None), "id": "", "type": "function"}]})
+    yield chunk({"content": ""}, "tool_calls")
+    yield chunk(None, usage={**USAGE, "prompt_tokens_details": {"cached_tokens": 64}})
+
+
+def glm(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "reasoning_content": "They ask."})
+    whole = [piece(index, call.id, call.name, call.arguments or "{}") for index, call in enumerate(calls)]
+    yield chunk({"role": "assistant", "tool_calls": whole})
+    yield chunk({"role": "assistant", "content": ""}, "tool_calls", usage=USAGE)
+
+
+def openrouter(calls: list[Call], size: int) -> Iterator[Event]:
+    details = [{"type": "reasoning.text", "text": "They ask.", "format": "x", "index": 0}]
+    yield chunk({"role": "assistant", "content": "", "reasoning": "They ask.", "reasoning_details": details})
+    for index, call in enumerate(calls):
+        yield chunk({"role": "assistant", "content": None, "tool_calls": [piece(index, call.id, call.name)]})
+        for part in cut(call.arguments, size):
+            yield chunk(
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [{**piece(index, arguments=part), "type": "function"}],
+                }
+            )
+    yield chunk({"role": "assistant", "content": ""}, "tool_calls", provider="x")
+    last = chunk(
+        {"role": "assistant", "content": ""},
+        usage={**USAGE, "cost": 0.1, "prompt_tokens_details": {"cached_tokens": 64}},
+    )
+    yield last
+
+
+def cohere(calls: list[Call], size: int) -> Iterator[Event]:
+    yield chunk({"role": "assistant", "content": None})
+    for index, call in enumerate(calls):
+        yield chunk({"tool_calls": [piece(index, call.id, call.name)]})
+        yield from (chunk({"tool_calls": [piece(index, arguments=part)]}) for part in cut(call.arguments, size))
+    yield chunk({}, "tool_calls", usage=USAGE)
+
+
+def litellm(calls: list[Call], size: int) -> Iterator[Event]:
+    for index, call in enumerate(calls):
+        head = {**piece(index, call.id, call.name), "type": "function"}
+        yield chunk({"role": "assistant", "content": "", "function_call": None, "tool_calls": [head]})
+        for part in cut(call.arguments, size):
+            rest = {**piece(index, arguments=part), "id": None, "type": "function"}
+            yield chunk({"content": "", "function_call": None, "tool_calls": [rest]})
+    yield chunk({"content": None, "function_call": None, "tool_calls": None}, "tool_calls")
+    yield chunk({"content": ""}, usage={**USAGE, "cache_read_input_tokens": 64})
+
+
 def gateway_with_late_indexes(calls: list[Call], size: int) -> Iterator[Event]:
     for index, call in enumerate(calls):
         yield chunk({"tool_calls": [piece(0, call.id, call.name)]})
@@ -210,6 +308,15 @@ FAMILIES: list[Family] = [
     bedrock,
     bedrock_with_placeholder,
     nim,
+    sglang,
+    lmdeploy,
+    tgi,
+    kimi,
+    qwen,
+    glm,
+    openrouter,
+    cohere,
+    litellm,
     gateway_with_late_indexes,
     gateway_without_indexes,
     gateway_with_repeated_heads,
@@ -217,5 +324,6 @@ FAMILIES: list[Family] = [
     gateway_with_interleaved_calls,
 ]
 
-CACHED: dict[Family, int] = {openai: 64, azure: 64, deepseek: 64, bedrock: 64}
+REPORTING = (openai, azure, deepseek, bedrock, sglang, kimi, qwen, openrouter, litellm)
+CACHED: dict[Family, int] = dict.fromkeys(REPORTING, 64)
 """Families that report tokens from the prompt cache."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Iterator
 from importlib import import_module
@@ -268,6 +269,7 @@ def mutated(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
+MUTATIONS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 25
 LOSING = (None, [], {}, "")
 OTHERS = (5, -1, 1.5, True, "x", [1], ["x"], [None], {"a": 1}, [[]], [{}], {"index": "x"}, 10**30)
 
@@ -276,7 +278,7 @@ OTHERS = (5, -1, 1.5, True, "x", [1], ["x"], [None], {"a": 1}, [[]], [{}], {"ind
 def test_mutated_streams_raise_provider_errors_only(family: Family) -> None:
     chance = random.Random(family.__name__)
     events = list(family(CALLS["parallel"], 12))
-    for _ in range(60):
+    for _ in range(MUTATIONS):
         changed = json.loads(json.dumps(events))
         is_lossy = False
         for _ in range(chance.choice((1, 1, 2))):
