@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from toolsearch.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from toolsearch.models import PROFILES
+from toolsearch.models.history import acceptable_history
 from toolsearch.models.openai.wire import wire_messages
 
 
@@ -29,3 +31,13 @@ def test_an_empty_result_is_sent_as_a_note(text: str) -> None:
 def test_an_empty_answer_is_left_out(text: str) -> None:
     sent = wire_messages([UserMessage("a"), AssistantMessage(text), UserMessage("b")])
     assert [message["content"] for message in sent] == ["a", "b"]
+
+
+def test_user_messages_stay_apart_for_a_server_that_takes_them() -> None:
+    history = acceptable_history([UserMessage("a"), AssistantMessage(""), UserMessage("b")], PROFILES["default"])
+    assert [message.text for message in history] == ["a", "b"]
+    joined = acceptable_history([UserMessage("a"), AssistantMessage(""), UserMessage("b")], PROFILES["mistral"])
+    assert [part["content"] for part in wire_messages(joined, PROFILES["mistral"])] in (
+        ["a\n\nb"],
+        [[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]],
+    )

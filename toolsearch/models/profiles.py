@@ -57,7 +57,7 @@ class ProviderProfile:
     call_ids: str = "[a-zA-Z0-9_-]{1,40}"
     image_types: frozenset[str] = _IMAGES
     several_system_messages: bool = False
-    alternating: bool = True
+    alternating: bool = False
     user_after_tool: bool = False
     empty_content: Literal["null", "text", "omit"] = "omit"
     refused_keywords: frozenset[str] = frozenset()
@@ -89,7 +89,7 @@ def _profile(name: str, **fields: object) -> ProviderProfile:
     return ProviderProfile(name=name, **fields)  # type: ignore[arg-type]  # names and values are those below
 
 
-_LENIENT = {"several_system_messages": True, "alternating": False, "user_after_tool": True}
+_LENIENT = {"several_system_messages": True, "user_after_tool": True}
 
 PROFILES: dict[str, ProviderProfile] = {
     profile.name: profile
@@ -108,6 +108,7 @@ PROFILES: dict[str, ProviderProfile] = {
         ),
         _profile(
             "mistral",
+            alternating=True,
             call_ids="[a-zA-Z0-9]{9}",
             empty_content="text",
             hosts=r".*\.mistral\.ai",
@@ -116,6 +117,7 @@ PROFILES: dict[str, ProviderProfile] = {
         _profile("groq", **_LENIENT, empty_content="null", hosts=r".*\.groq\.com"),
         _profile(
             "gemini",
+            alternating=True,
             user_after_tool=True,
             empty_content="omit",
             refused_keywords=_GEMINI_REFUSES,
@@ -128,13 +130,14 @@ PROFILES: dict[str, ProviderProfile] = {
         ),
         _profile(
             "anthropic",
+            alternating=True,
             property_names="[a-zA-Z0-9_.-]{1,64}",
             user_after_tool=True,
             hosts=r".*\.anthropic\.com",
             models=r"(anthropic[./])?claude.*",
         ),
         _profile("openrouter", user_after_tool=True, hosts=r".*openrouter\.ai"),
-        _profile("bedrock", property_names="[a-zA-Z0-9_.-]{1,64}", hosts=r".*\.amazonaws\.com"),
+        _profile("bedrock", alternating=True, property_names="[a-zA-Z0-9_.-]{1,64}", hosts=r".*\.amazonaws\.com"),
         _profile("ollama", **_LOCAL, references=False, user_after_tool=True, hosts=r".*:11434"),
         _profile("vllm", **_LOCAL, hosts=r".*:8000", models=r"(qwen|meta-llama|llama|zai-org|glm|moonshotai|kimi).*"),
         _profile("llama.cpp", **_LOCAL, patterns="anchored", hosts=r".*:8080"),
