@@ -211,3 +211,11 @@ def test_a_server_accepts_all_rounds_of_an_odd_conversation(profile: ProviderPro
             reply = ChatClient(model, tools=tools).call(messages=[*history, UserMessage("Now")])
     assert reply.text == "Done."
     assert [request.json["tool_choice"] for request in server.requests[1:]] == ["auto", "auto"]
+
+
+def test_a_tool_is_encoded_once_for_a_profile() -> None:
+    tool = Tool("get_weather", "Weather.", {"properties": {"city": {"type": ["string", "null"]}}})
+    first = wire_tools([tool], PROFILES["openai"])[0]
+    assert wire_tools([tool], PROFILES["openai"])[0] is first
+    assert wire_tools([tool], PROFILES["gemini"])[0] != first
+    assert wire_tools([tool], PROFILES["openai"])[0] == first

@@ -8,6 +8,7 @@ import logging
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from weakref import WeakKeyDictionary
 
 from ...errors import ConfigurationError
 from ...messages import AssistantMessage, Media, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
@@ -30,6 +31,7 @@ logger = logging.getLogger("toolsearch.models")
 _AUDIO = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _EMPTY = {"null": None, "text": ""}
 _OPENAI = PROFILES["openai"]
+_encodings: WeakKeyDictionary[Tool, tuple[ProviderProfile, Json | None]] = WeakKeyDictionary()
 
 
 def wire_tools(tools: Iterable[Tool], profile: ProviderProfile = _OPENAI) -> list[Json]:
@@ -41,8 +43,17 @@ def wire_tools(tools: Iterable[Tool], profile: ProviderProfile = _OPENAI) -> lis
     Raises:
         ConfigurationError: If a name contains characters that providers reject.
     """
-    encoded = (_encode_tool(tool, profile) for tool in tools)
+    encoded = (_encoded_tool(tool, profile) for tool in tools)
     return [tool for tool in encoded if tool is not None]
+
+
+def _encoded_tool(tool: Tool, profile: ProviderProfile) -> Json | None:
+    """Return the encoding of a tool, made once for its latest profile: a tool is sent in many rounds."""
+    made_for, encoded = _encodings.get(tool, (None, None))
+    if made_for != profile:
+        encoded = _encode_tool(tool, profile)
+        _encodings[tool] = (profile, encoded)
+    return encoded
 
 
 def _encode_tool(tool: Tool, profile: ProviderProfile) -> Json | None:
