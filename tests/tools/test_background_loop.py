@@ -190,6 +190,7 @@ def test_a_tool_that_ctrl_c_cancels_cleans_up_before_the_program_ends() -> None:
     program = textwrap.dedent("""
         import asyncio, os, signal, threading
         from toolsearch.tools.background_loop import run_coroutine
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs that ignore it
         async def hang():
             asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGINT)
             try:
