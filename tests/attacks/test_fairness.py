@@ -273,6 +273,10 @@ def run_program(text: str, *, interrupt: bool = False) -> str:
             first = process.stdout.readline()
             if interrupt:
                 process.send_signal(signal.SIGINT)
+                try:
+                    process.wait(LONG / 6)
+                except subprocess.TimeoutExpired:  # Python loses an interrupt that comes in a weak reference's callback
+                    process.send_signal(signal.SIGINT)
             rest, _ = process.communicate(timeout=LONG)
         finally:
             process.kill()
